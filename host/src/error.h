@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Filling in a qkern_error. */
+#ifndef QKERN_HOST_ERROR_H
+#define QKERN_HOST_ERROR_H
+
+#include <qkern.h>
+
+/*
+ * Fills *error, if it is not NULL, with status, index and a message formatted as by printf, cut if
+ * it is too long, and returns status, so that a failing call ends in `return error_set(...)`.
+ * Writes no more than error->struct_size covers.
+ */
+__attribute__((format(printf, 4, 5))) qkern_status
+error_set(qkern_error *error, qkern_status status, uint64_t index, const char *format, ...);
+
+#endif
