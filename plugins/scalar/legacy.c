@@ -61,11 +61,8 @@ ALWAYS_INLINE float symmetric_codes(const float *x, int N, int32_t q[ELEMENTS])
     const float d = signed_absmax(ELEMENTS, x) / (float)-N;
     const float id = reciprocal(d);
 
-    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        v[e] = clamp_f32(x[e] * id + ((float)N + 0.5f), 0.0f, (float)(2 * N - 1));
-    for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (int32_t)v[e];
+        q[e] = (int32_t)clamp_f32(x[e] * id + ((float)N + 0.5f), 0.0f, (float)(2 * N - 1));
     return d;
 }
 
@@ -77,11 +74,8 @@ ALWAYS_INLINE float minimum_codes(const float *x, int N, int32_t q[ELEMENTS], fl
     const float d = (hi - lo) / (float)N;
     const float id = reciprocal(d);
 
-    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        v[e] = clamp_f32((x[e] - lo) * id + 0.5f, 0.0f, (float)N);
-    for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (int32_t)v[e];
+        q[e] = (int32_t)clamp_f32((x[e] - lo) * id + 0.5f, 0.0f, (float)N);
     *m = lo;
     return d;
 }
