@@ -126,44 +126,50 @@ struct cpuid_row {
      CPUID_WHERE(LEAF, REGISTER, BIT) STATE_##STATE##_TEXT},
 static const struct cpuid_row cpuid_rows[] = {CPUID_BITS(CPUID_ROW)};
 
+struct cpuid_answer {
+    bool there;
+    uint32_t registers[4];
+    char absent[64]; /* why it is not there */
+};
+
 /* What a CPU and its system answered, each question asked once and only if it may be asked. */
 struct x86_answers {
-    struct {
-        bool there;
-        uint32_t registers[4];
-        char absent[64]; /* why it is not there */
-    } leaves[LEAF_COUNT];
+    struct cpuid_answer leaves[LEAF_COUNT];
     bool osxsave;
     uint64_t xcr0;
 };
 
-static void leaf_ask(const struct cpu_source *source, struct x86_answers *answers,
-                     enum cpuid_leaf which, uint32_t leaf, uint32_t subleaf, const char *limit_name,
-                     uint32_t limit)
+/* Asks a leaf, or writes down that `limit`, the value of `limit_name`, rules it out. */
+static void leaf_ask(const struct cpu_source *source, struct cpuid_answer *answer, uint32_t leaf,
+                     uint32_t subleaf, const char *limit_name, bool within, uint32_t limit)
 {
-    /* The limit counts leaves, or for a subleaf above 0 those of the leaf. */
-    if (limit < (subleaf > 0 ? subleaf : leaf)) {
-        snprintf(answers->leaves[which].absent, sizeof answers->leaves[which].absent,
-                 "%s is 0x%" PRIx32, limit_name, limit);
-        return;
-    }
-    source->cpuid(source->context, leaf, subleaf, answers->leaves[which].registers);
-    answers->leaves[which].there = true;
+    answer->there = within;
+    if (within)
+        source->cpuid(source->context, leaf, subleaf, answer->registers);
+    else
+        snprintf(answer->absent, sizeof answer->absent, "%s is 0x%" PRIx32, limit_name, limit);
 }
 
 static void x86_ask(const struct cpu_source *source, struct x86_answers *answers)
 {
+    struct cpuid_answer *leaves = answers->leaves;
     uint32_t basic[4], extended[4];
 
     memset(answers, 0, sizeof *answers);
     source->cpuid(source->context, 0, 0, basic);
     source->cpuid(source->context, 0x80000000u, 0, extended);
-    leaf_ask(source, answers, LEAF_1, 1, 0, "CPUID.0:EAX", basic[EAX]);
-    leaf_ask(source, answers, LEAF_7_0, 7, 0, "CPUID.0:EAX", basic[EAX]);
-    leaf_ask(source, answers, LEAF_7_1, 7, 1, "CPUID.7.0:EAX",
-             answers->leaves[LEAF_7_0].registers[EAX]);
-    leaf_ask(source, answers, LEAF_80000001, 0x80000001u, 0, "CPUID.0x80000000:EAX", extended[EAX]);
-    answers->osxsave = (answers->leaves[LEAF_1].registers[ECX] >> 27 & 1) != 0;
+    leaf_ask(source, &leaves[LEAF_1], 1, 0, "CPUID.0:EAX", basic[EAX] >= 1, basic[EAX]);
+    leaf_ask(source, &leaves[LEAF_7_0], 7, 0, "CPUID.0:EAX", basic[EAX] >= 7, basic[EAX]);
+    leaf_ask(source, &leaves[LEAF_80000001], 0x80000001u, 0, "CPUID.0x80000000:EAX",
+             extended[EAX] >= 0x80000001u, extended[EAX]);
+    if (leaves[LEAF_7_0].there) {
+        const uint32_t subleaves = leaves[LEAF_7_0].registers[EAX];
+
+        leaf_ask(source, &leaves[LEAF_7_1], 7, 1, "CPUID.7.0:EAX", subleaves >= 1, subleaves);
+    } else {
+        leaves[LEAF_7_1] = leaves[LEAF_7_0];
+    }
+    answers->osxsave = (leaves[LEAF_1].registers[ECX] >> 27 & 1) != 0;
     if (answers->osxsave)
         answers->xcr0 = source->xgetbv(source->context, 0);
 }
