@@ -258,9 +258,11 @@ static void a_wrong_elf_header_is_named(void **state)
         {56, 2, 256, QKERN_E_FORMAT, "cut short: its program header table", "", ""},
         {56, 2, 257, QKERN_E_FORMAT, "257 program headers; the limit is 256", "", ""},
         {56, 2, 65535, QKERN_E_FORMAT, "65535 program headers; the limit is 256", "", ""},
-        {load + 8, 8, 1, QKERN_E_FORMAT, "cut short: its loaded segment", "", ""},
-        {load + 8, 8, UINT64_MAX, QKERN_E_FORMAT, "cut short: its loaded segment", "", ""},
-        {load + 32, 8, UINT64_MAX, QKERN_E_FORMAT, "cut short: its loaded segment", "", ""},
+        {load + 8, 8, 1, QKERN_E_FORMAT, "the file is cut short: its loaded segment", "", ""},
+        {load + 8, 8, UINT64_MAX, QKERN_E_FORMAT, "the file is cut short: its loaded segment", "",
+         ""},
+        {load + 32, 8, UINT64_MAX, QKERN_E_FORMAT, "the file is cut short: its loaded segment", "",
+         ""},
         {first + 8, 8, UINT64_MAX - 3, QKERN_E_FORMAT, "cut short: its note segment", "", ""},
         {first + 32, 8, UINT64_MAX, QKERN_E_FORMAT, "cut short: its note segment", "", ""},
         {second + 32, 8, 149, QKERN_E_FORMAT, "cut short: its note segment", "", ""},
@@ -289,10 +291,12 @@ static void a_wrong_note_is_named(void **state)
     const size_t note = image.note_at;
     const struct check_damage rows[] = {
         {note, 4, UINT32_MAX, QKERN_E_FORMAT,
-         "cut short: its note owner (offset 12, 4294967295 bytes) goes beyond its end at 148", "",
-         ""},
+         "the note segment is cut short: its note owner (offset 12, 4294967295 bytes) goes beyond "
+         "its end at 148",
+         "", ""},
         {note + 4, 4, UINT32_MAX, QKERN_E_FORMAT,
-         "cut short: its note descriptor (offset 20, 4294967295 bytes) goes beyond its end at 148",
+         "the note segment is cut short: its note descriptor (offset 20, 4294967295 bytes) goes "
+         "beyond its end at 148",
          "", ""},
         {note + 4, 4, 129, QKERN_E_FORMAT, "cut short: its note descriptor", "", ""},
         {note + 4, 4, 124, QKERN_E_FORMAT, "its length in the file is 124, expected at least 128",
