@@ -4,7 +4,8 @@
  *
  * ELF: PT_NOTE program headers, as the kernel and the loader see them; section headers may be
  * stripped. Mach-O: section __TEXT,__qkern and LC_UUID, thin files and the fitting slice of
- * universal ones.
+ * universal ones. In both, every segment that loading would map must be inside the file, because a
+ * mapping of what a truncated file lacks ends in SIGBUS.
  */
 #ifndef QKERN_HOST_MANIFEST_H
 #define QKERN_HOST_MANIFEST_H
@@ -20,8 +21,9 @@ struct manifest_file {
 
 /* Bounds on what is read of a hostile file. */
 #define MANIFEST_PROGRAM_HEADER_LIMIT 256u
-#define MANIFEST_NOTE_BYTES_LIMIT 65536u /* of one PT_NOTE segment */
+#define MANIFEST_NOTE_BYTES_LIMIT 65536u /* of all PT_NOTE segments together */
 #define MANIFEST_LOAD_COMMAND_LIMIT 1024u
+#define MANIFEST_LOAD_COMMAND_BYTES_LIMIT 1048576u
 #define MANIFEST_SLICE_LIMIT 32u
 
 /*
