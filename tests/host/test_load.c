@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/src/image.h"
 #include "host/support.h"
 
 #include <qkern/manifest.h>
@@ -36,6 +37,27 @@ static void a_good_plugin_is_ready_and_serves(void **state)
     assert_float_equal(y, 3, 0);
     world_close(q);
     assert_false(is_mapped("/a.so"));
+}
+
+static void a_plugin_without_a_build_id_is_good(void **state)
+{
+    struct world *world = *state;
+
+    world_add(world, "no-build-id", "a.so");
+    qkern *q = world_open(world, NULL);
+    assert_record(q, "/a.so", QKERN_STAGE_READY, QKERN_OK, "");
+    assert_string_equal(record_of(q, "/a.so").build_id, "");
+    world_close(q);
+}
+
+static void an_address_that_is_in_no_object_is_not_found(void **state)
+{
+    struct image image;
+    int here = 0;
+
+    (void)state;
+    assert_false(image_find(&here, &image));
+    assert_true(image_find((const void *)(uintptr_t)image_find, &image));
 }
 
 /* Corpus row 20. The last part shows that the marker would be seen. */
@@ -358,6 +380,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_good_plugin_is_ready_and_serves),
+        TEST(a_plugin_without_a_build_id_is_good),
+        TEST(an_address_that_is_in_no_object_is_not_found),
         TEST(a_plugin_for_another_cpu_is_never_mapped),
         TEST(needs_that_are_not_met_are_named),
         TEST(of_one_name_the_first_found_is_used),
