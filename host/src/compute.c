@@ -24,7 +24,7 @@ struct call {
 };
 
 /*
- * Verifies type and length, and pins the kernels. On success call_end ends the pin; on failure
+ * Verifies type and length, and pins the kernels. On success the caller ends the pin; on failure
  * there is none.
  */
 static qkern_status call_begin(struct call *call, const char *function, qkern *q, uint32_t type,
