@@ -182,6 +182,12 @@ QKERN_API qkern_status qkern_close(qkern *q, qkern_error *error);
 /* --- checked calls ---------------------------------------------------------------------------- */
 
 /*
+ * In all of these n may be 0: then nothing is read or written, and pointers to data may be NULL
+ * (qkern_vec_dot sets *result to 0). QKERN_E_TYPE if no plugin has the entry point for the type, or
+ * if this version of libqkern has no check for the type's blocks.
+ */
+
+/*
  * Quantizes one or more rows of together n elements at x into blocks. out_bytes is exactly what n
  * elements take. Checks, before a byte is written: NULLs, lengths, sizes, alignment, overlap, NaN
  * and Inf (QKERN_E_NONFINITE), and that every stored f16 is finite (QKERN_E_OVERFLOW); error->index
