@@ -34,8 +34,8 @@ static qkern_status fault_in_number(fault *f, const char *what, uint64_t index, 
 {
     fault inner = *f;
 
-    return fault_set(f, inner.status, "%s %llu of %llu: %s", what, (number)index + 1,
-                     (number)count, inner.text);
+    return fault_set(f, inner.status, "%s %llu of %llu: %s", what, (number)index + 1, (number)count,
+                     inner.text);
 }
 
 static qkern_status version_check(uint32_t version, fault *f)
