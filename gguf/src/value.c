@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "copy_out.h"
 #include "error.h"
-#include "record.h"
 
 #define STRING_HEADER 8u /* u64 length */
 #define ARRAY_HEADER 12u /* u32 element type, u64 count */
@@ -178,7 +178,7 @@ qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *posi
                                    qkern_gguf_value *element, qkern_error *error)
 {
     static const char call[] = "qkern_gguf_array_next";
-    qkern_status status = value_argument(array, position, call, error);
+    qkern_status status = value_argument(array, position == NULL ? NULL : element, call, error);
     qkern_gguf_value view;
     fault f;
 
@@ -201,7 +201,7 @@ qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *posi
         return error_set(error, status, QKERN_NO_INDEX, "%s: at byte %llu of the array: %s", call,
                          (unsigned long long)*position, f.text);
     value_view(array->element_type, encoded, (uint64_t)(c.at - encoded), &view);
-    status = record_copy(element, &view, (uint32_t)sizeof view, call, error);
+    status = copy_out(&view, sizeof view, element, "qkern_gguf_value", error);
     if (status == QKERN_OK)
         *position = (uint64_t)(c.at - array->data);
     return status;
