@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gguf/src/output.h"
 #include "support.h"
 
 /* X(call): those that the linker leads through here */
@@ -257,6 +258,47 @@ static void a_full_disk_leaves_the_target_at_every_write(void **state)
     assert_true(fail_large_everywhere(CALL_write, 0, "the system takes no more bytes") > 10);
 }
 
+/*
+ * The table is written through the buffer; a long value moves every field of what follows across
+ * the buffer's end in turn.
+ */
+static void a_full_disk_is_noticed_wherever_the_buffer_ends(void **state)
+{
+    const uint64_t shape[] = {2, 2, 2, 2};
+    const char *folder = scratch_folder();
+    const char *path = path_in(folder, "out.gguf");
+    char *value = malloc(OUTPUT_BUFFER_BYTES);
+
+    (void)state;
+    assert_non_null(value);
+    memset(value, 'v', OUTPUT_BUFFER_BYTES);
+    for (size_t less = 40; less < 240; less++) {
+        qkern_error error = QKERN_ERROR_INIT;
+        qkern_gguf_writer *w = NULL;
+
+        value[OUTPUT_BUFFER_BYTES - less] = '\0';
+        assert_int_equal(qkern_gguf_writer_create(path, &w, NULL), QKERN_OK);
+        assert_int_equal(qkern_gguf_writer_set_string(w, "long", value, NULL), QKERN_OK);
+        assert_int_equal(qkern_gguf_writer_set_string(w, "key", "value", NULL), QKERN_OK);
+        assert_int_equal(qkern_gguf_writer_add_tensor(w, "name", 4, QKERN_TYPE_F32, 4, shape, NULL),
+                         QKERN_OK);
+        value[OUTPUT_BUFFER_BYTES - less] = 'v';
+        plan_set(CALL_write, 0, ENOSPC);
+        qkern_status status = qkern_gguf_writer_begin(w, &error);
+        if (status == QKERN_OK) /* all of the table still fitted the buffer */
+            status = qkern_gguf_writer_write(w, value, 64, &error);
+        if (status == QKERN_OK)
+            status = qkern_gguf_writer_commit(w, &error);
+        else
+            qkern_gguf_writer_abort(w);
+        assert_true(plan_end());
+        assert_int_equal(status, QKERN_E_IO);
+        assert_non_null(strstr(error.message, "cannot write: No space left on device"));
+        assert_int_equal(folder_entries(folder), 0);
+    }
+    free(value);
+}
+
 static void a_failing_flush_or_rename_leaves_the_target(void **state)
 {
     qkern_error error = QKERN_ERROR_INIT;
@@ -335,6 +377,7 @@ int main(void)
         cmocka_unit_test_teardown(memory_that_runs_out_is_reported_everywhere, scratch_remove),
         cmocka_unit_test_teardown(failing_system_calls_are_reported_everywhere, scratch_remove),
         cmocka_unit_test_teardown(a_full_disk_leaves_the_target_at_every_write, scratch_remove),
+        cmocka_unit_test_teardown(a_full_disk_is_noticed_wherever_the_buffer_ends, scratch_remove),
         cmocka_unit_test_teardown(a_failing_flush_or_rename_leaves_the_target, scratch_remove),
         cmocka_unit_test_teardown(interrupted_and_short_writes_are_completed, scratch_remove),
         cmocka_unit_test_teardown(a_temporary_name_that_is_taken_is_drawn_again, scratch_remove),
