@@ -67,10 +67,13 @@ static bool plan_end(void)
     return happened;
 }
 
+/* The linker also looks at what libqkern's shared object calls, and wants these visible to it. */
+#define VISIBLE __attribute__((visibility("default")))
+
 /* Defines the replacement of a call, which fails with FAILURE or does what the call does. */
 #define WRAP(TYPE, CALL, PARAMETERS, ARGUMENTS, FAILURE)                                           \
     TYPE __real_##CALL PARAMETERS;                                                                 \
-    TYPE __wrap_##CALL PARAMETERS;                                                                 \
+    VISIBLE TYPE __wrap_##CALL PARAMETERS;                                                         \
     TYPE __wrap_##CALL PARAMETERS                                                                  \
     {                                                                                              \
         if (fails(CALL_##CALL))                                                                    \
@@ -97,7 +100,7 @@ WRAP(int, renameat, (int from_folder, const char *from, int to_folder, const cha
      (from_folder, from, to_folder, to), -1)
 
 ssize_t __real_write(int fd, const void *data, size_t bytes);
-ssize_t __wrap_write(int fd, const void *data, size_t bytes);
+VISIBLE ssize_t __wrap_write(int fd, const void *data, size_t bytes);
 ssize_t __wrap_write(int fd, const void *data, size_t bytes)
 {
     if (fails(CALL_write))
