@@ -85,7 +85,7 @@ local function print_text(path, g)
         rows[i] = {text.printable(key), show_kind(value, kind),
                    text.cut(show_value(value, kind), VALUE_WIDTH)}
     end
-    out:write(("\nMetadata: %s\n"):format(text.count(#rows, "pair")))
+    out:write(("\nMetadata: %d\n"):format(#rows))
     if #rows > 0 then out:write(text.table({"key", "type", "value"}, rows, "  ")) end
 
     local tensors, total = tensors_of(g, header)
@@ -94,7 +94,7 @@ local function print_text(path, g)
         rows[i] = {text.printable(t.name), t.type, text.shape(t.shape), ("%d"):format(t.bytes),
                    bits_per_weight(t.bytes, t.elements)}
     end
-    out:write(("\nTensors: %s\n"):format(text.count(#tensors, "tensor")))
+    out:write(("\nTensors: %d\n"):format(#tensors))
     if #rows > 0 then
         out:write(text.table({"name", "type", "shape", ">bytes", ">bits/weight"}, rows, "  "))
     end

@@ -33,8 +33,7 @@ static uint64_t bytes_of_elements(lua_State *L, uint32_t type, uint64_t elements
 struct buffer *buffer_push(lua_State *L, uint32_t type, uint64_t elements)
 {
     uint64_t bytes = bytes_of_elements(L, type, elements);
-    struct buffer *b =
-        lua_newuserdatauv(L, sizeof *b + (size_t)bytes + BUFFER_ALIGNMENT - 1, 1);
+    struct buffer *b = lua_newuserdatauv(L, sizeof *b + (size_t)bytes + BUFFER_ALIGNMENT - 1, 1);
     uintptr_t data = (uintptr_t)(b + 1);
 
     data = (data + BUFFER_ALIGNMENT - 1) & ~(uintptr_t)(BUFFER_ALIGNMENT - 1);
@@ -114,8 +113,8 @@ static int buffer_f32_from_table(lua_State *L)
         lua_geti(L, 1, i);
         float value = (float)lua_tonumberx(L, -1, &is_number);
         if (!is_number)
-            return luaL_error(L, "element %I of the table is a %s, not a number",
-                              (LUAI_UACINT)i, luaL_typename(L, -1));
+            return luaL_error(L, "element %I of the table is a %s, not a number", (LUAI_UACINT)i,
+                              luaL_typename(L, -1));
         memcpy(b->data + 4 * (i - 1), &value, 4);
         lua_pop(L, 1);
     }

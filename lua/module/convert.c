@@ -99,11 +99,11 @@ static void piece_convert(const struct worker *worker, struct piece *p)
     p->error = (qkern_error)QKERN_ERROR_INIT;
     p->out_bytes = bytes_of(&c->to, p->elements);
     p->error_squares = p->squares = p->error_maximum = 0;
-    status = qkern_dequantize(c->q, c->from.type, p->elements, in, in_bytes, worker->source,
-                              &p->error);
+    status =
+        qkern_dequantize(c->q, c->from.type, p->elements, in, in_bytes, worker->source, &p->error);
     if (status == QKERN_OK)
-        status = qkern_quantize(c->q, c->to.type, p->elements, worker->source, p->out,
-                                p->out_bytes, &p->error);
+        status = qkern_quantize(c->q, c->to.type, p->elements, worker->source, p->out, p->out_bytes,
+                                &p->error);
     if (status == QKERN_OK)
         status = qkern_dequantize(c->q, c->to.type, p->elements, p->out, p->out_bytes,
                                   worker->written, &p->error);
@@ -280,9 +280,10 @@ static void describe_values(const struct conversion *c, uint64_t element, char *
     text[0] = '\0';
     for (uint64_t i = 0; i < count; i++) {
         if (!isfinite(values[i])) {
-            snprintf(text, size, "; found %s", isnan(values[i])   ? "a NaN"
-                                               : values[i] > 0 ? "+Inf"
-                                                                  : "-Inf");
+            snprintf(text, size, "; found %s",
+                     isnan(values[i]) ? "a NaN"
+                     : values[i] > 0  ? "+Inf"
+                                      : "-Inf");
             return;
         }
         largest = fmaxf(largest, fabsf(values[i]));

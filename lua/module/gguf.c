@@ -26,7 +26,7 @@ static int mapping_close(lua_State *L)
 static int reader_open(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    const char *path = name_check(L, 1);
+    const char *path = cstring_check(L, 1);
     struct reader *reader = lua_newuserdatauv(L, sizeof *reader, 1);
 
     reader->open = false;
@@ -189,7 +189,7 @@ static int reader_metadata(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
     qkern_gguf_pair pair = {.struct_size = sizeof pair};
-    const char *key = name_check(L, 2);
+    const char *key = cstring_check(L, 2);
     qkern_status status = qkern_gguf_pair_find(gguf_check(L, 1), key, &pair, &error);
 
     if (status == QKERN_E_NOT_FOUND) {
@@ -245,7 +245,7 @@ static int reader_find(lua_State *L)
     qkern_error error = QKERN_ERROR_INIT;
     qkern_gguf_tensor wanted = {.struct_size = sizeof wanted};
     qkern_gguf_header header = {.struct_size = sizeof header};
-    const char *name = name_check(L, 2);
+    const char *name = cstring_check(L, 2);
     qkern_gguf *g = gguf_check(L, 1);
     qkern_status status = qkern_gguf_tensor_find(g, name, &wanted, &error);
 
@@ -299,15 +299,10 @@ static int reader_tostring(lua_State *L)
 static const luaL_Reg mapping_metamethods[] = {{"__gc", mapping_close}, {NULL, NULL}};
 static const luaL_Reg metamethods[] = {
     {"__close", reader_close}, {"__tostring", reader_tostring}, {NULL, NULL}};
-static const luaL_Reg methods[] = {{"close", reader_close},
-                                   {"header", reader_header},
-                                   {"pair", reader_pair},
-                                   {"metadata", reader_metadata},
-                                   {"tensor", reader_tensor},
-                                   {"find", reader_find},
-                                   {"data", reader_data},
-                                   {"release", reader_release},
-                                   {NULL, NULL}};
+static const luaL_Reg methods[] = {
+    {"close", reader_close},       {"header", reader_header},   {"pair", reader_pair},
+    {"metadata", reader_metadata}, {"tensor", reader_tensor},   {"find", reader_find},
+    {"data", reader_data},         {"release", reader_release}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"gguf", reader_open}, {NULL, NULL}};
 
 void gguf_register(lua_State *L)

@@ -198,8 +198,8 @@ static int choice_explain(lua_State *L)
 
 static const luaL_Reg metamethods[] = {{"__gc", instance_close}, {NULL, NULL}};
 
-static const luaL_Reg functions[] = {{"features", feature_list}, {"plugins", plugin_list},
-                                     {"entries", entry_list},    {"choice", choice_get},
+static const luaL_Reg functions[] = {{"features", feature_list},  {"plugins", plugin_list},
+                                     {"entries", entry_list},     {"choice", choice_get},
                                      {"explain", choice_explain}, {NULL, NULL}};
 
 void instance_register(lua_State *L)

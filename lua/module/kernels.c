@@ -11,8 +11,8 @@
 
 struct kernel {
     uint32_t type;
-    bool chosen;  /* else of one plugin */
-    qkern *q;     /* alive as long as the user value, its instance */
+    bool chosen;                      /* else of one plugin */
+    qkern *q;                         /* alive as long as the user value, its instance */
     const struct qkern_kernel *table; /* of the plugin */
 };
 
@@ -131,10 +131,8 @@ static int kernel_quantize(lua_State *L)
     const struct buffer *importance = weighted ? floats_check(L, 3) : NULL;
 
     if (weighted && importance->elements != x->elements)
-        error_raise_text(L, QKERN_E_SIZE, QKERN_NO_INDEX,
-                         "%llu importances for %llu elements",
-                         (unsigned long long)importance->elements,
-                         (unsigned long long)x->elements);
+        error_raise_text(L, QKERN_E_SIZE, QKERN_NO_INDEX, "%llu importances for %llu elements",
+                         (unsigned long long)importance->elements, (unsigned long long)x->elements);
     struct buffer *out = buffer_push(L, k->type, x->elements);
     qkern_pin pin = {0};
     struct qkern_kernel table = kernel_table(k, &pin);

@@ -19,7 +19,7 @@ void class_register(lua_State *L, const char *name, const luaL_Reg *metamethods,
     lua_pop(L, 1);
 }
 
-const char *name_check(lua_State *L, int arg)
+const char *cstring_check(lua_State *L, int arg)
 {
     size_t length;
     const char *name = luaL_checklstring(L, arg, &length);

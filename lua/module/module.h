@@ -49,7 +49,7 @@ void class_register(lua_State *L, const char *name, const luaL_Reg *metamethods,
                     const luaL_Reg *methods);
 
 /* Argument `arg` as a string for C, which cannot hold a zero byte. */
-const char *name_check(lua_State *L, int arg);
+const char *cstring_check(lua_State *L, int arg);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 

@@ -51,7 +51,7 @@ static int folder_close(lua_State *L)
 /* qk.files(path): the names in a folder, in any order. */
 static int system_files(lua_State *L)
 {
-    const char *path = name_check(L, 1);
+    const char *path = cstring_check(L, 1);
     struct folder *folder = lua_newuserdatauv(L, sizeof *folder, 0);
     const struct dirent *entry;
 
@@ -75,8 +75,10 @@ static int system_files(lua_State *L)
 
 static const luaL_Reg folder_metamethods[] = {
     {"__gc", folder_close}, {"__close", folder_close}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"clock", system_clock}, {"processors", system_processors}, {"files", system_files}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"clock", system_clock},
+                                     {"processors", system_processors},
+                                     {"files", system_files},
+                                     {NULL, NULL}};
 
 void system_register(lua_State *L)
 {

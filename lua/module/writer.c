@@ -23,7 +23,7 @@ static int writer_abort(lua_State *L)
 static int writer_new(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    const char *path = name_check(L, 1);
+    const char *path = cstring_check(L, 1);
     struct writer *writer = lua_newuserdatauv(L, sizeof *writer, 0);
 
     writer->w = NULL;
@@ -62,7 +62,7 @@ static int writer_set_u32(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
     qkern_gguf_writer *w = writer_check(L, 1);
-    const char *key = name_check(L, 2);
+    const char *key = cstring_check(L, 2);
     lua_Integer value = luaL_checkinteger(L, 3);
 
     luaL_argcheck(L, value >= 0 && value <= UINT32_MAX, 3, "not an unsigned 32-bit number");
@@ -74,8 +74,8 @@ static int writer_set_string(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
     qkern_gguf_writer *w = writer_check(L, 1);
-    const char *key = name_check(L, 2);
-    const char *value = name_check(L, 3);
+    const char *key = cstring_check(L, 2);
+    const char *value = cstring_check(L, 3);
     return check(L, qkern_gguf_writer_set_string(w, key, value, &error), &error);
 }
 
@@ -84,7 +84,7 @@ static int writer_remove(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
     qkern_gguf_writer *w = writer_check(L, 1);
-    qkern_status status = qkern_gguf_writer_remove(w, name_check(L, 2), &error);
+    qkern_status status = qkern_gguf_writer_remove(w, cstring_check(L, 2), &error);
 
     if (status != QKERN_E_NOT_FOUND)
         check(L, status, &error);
