@@ -17,6 +17,9 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(QKERN_PLUGIN_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/qkern/plugins")
 set(QKERN_PLUGIN_INSTALL_DIRECTORY "${CMAKE_INSTALL_LIBDIR}/qkern/plugins")
 
+# How shared objects are linked so that a missing symbol is an error of the build.
+set(QKERN_LINK_NO_UNDEFINED -Wl,--no-undefined)
+
 # Compiler flags of all C code: warnings, POSIX, and the numeric contract's plain IEEE arithmetic.
 function(qkern_c_target target)
   target_compile_options(${target} PRIVATE
@@ -39,7 +42,7 @@ function(qkern_add_plugin name)
     PREFIX "" OUTPUT_NAME "qkern-${name}" SUFFIX ".so"
     LIBRARY_OUTPUT_DIRECTORY "${QKERN_PLUGIN_OUTPUT_DIRECTORY}")
   target_link_options(qkern_plugin_${name} PRIVATE
-    -nostartfiles -Wl,-Bsymbolic -Wl,--no-undefined -Wl,--build-id)
+    -nostartfiles -Wl,-Bsymbolic ${QKERN_LINK_NO_UNDEFINED} -Wl,--build-id)
   add_library(qkern_${name}_objects OBJECT ${arg_SOURCES})
   target_compile_definitions(qkern_${name}_objects PRIVATE
     QKERN_PLUGIN_STATIC QKERN_PLUGIN_ENTRY=qkern_plugin_${name})

@@ -20,8 +20,9 @@ struct manifest_file {
 
 /* Bounds on what is read of a hostile file. */
 #define MANIFEST_PROGRAM_HEADER_LIMIT 256u
-#define MANIFEST_NOTE_BYTES_LIMIT 65536u /* of one PT_NOTE segment */
+#define MANIFEST_NOTE_BYTES_LIMIT 65536u /* of all PT_NOTE segments together */
 #define MANIFEST_LOAD_COMMAND_LIMIT 1024u
+#define MANIFEST_LOAD_COMMAND_BYTES_LIMIT 1048576u
 #define MANIFEST_SLICE_LIMIT 32u
 
 /*

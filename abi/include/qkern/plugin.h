@@ -48,10 +48,19 @@ struct qkern_plugin {
 #endif
 #define QKERN_PLUGIN_ENTRY_NAME "qkern_plugin_v1"
 
-#if defined(__APPLE__)
-#define QKERN_NOTE_ATTRIBUTES __attribute__((used, section("__TEXT,__qkern"), aligned(4)))
+/* The manifest's place in the file. AddressSanitizer of clang would align and pad it, which no
+ * reader of notes would understand. */
+#if defined(__clang__)
+#define QKERN_NOTE_UNPADDED __attribute__((no_sanitize("address")))
 #else
-#define QKERN_NOTE_ATTRIBUTES __attribute__((used, section(".note.qkern"), aligned(4)))
+#define QKERN_NOTE_UNPADDED
+#endif
+#if defined(__APPLE__)
+#define QKERN_NOTE_ATTRIBUTES                                                                      \
+    QKERN_NOTE_UNPADDED __attribute__((used, section("__TEXT,__qkern"), aligned(4)))
+#else
+#define QKERN_NOTE_ATTRIBUTES                                                                      \
+    QKERN_NOTE_UNPADDED __attribute__((used, section(".note.qkern"), aligned(4)))
 #endif
 
 /*
