@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of element types, made from qkern/types.h. */
 #include <stddef.h>
-#include <string.h>
 #include <strings.h>
 
+#include "copy_out.h"
 #include "error.h"
 
 #define ROW(NAME, NUMBER, ELEMENTS, BYTES, DOT)                                                    \
@@ -18,18 +18,9 @@ static const qkern_type_info *type_lookup(uint32_t type)
     return &types[type];
 }
 
-/* Copies as much of the struct as the caller's struct_size covers, and keeps that size. */
 static qkern_status type_copy(const qkern_type_info *from, qkern_type_info *out, qkern_error *error)
 {
-    uint32_t size = out->struct_size;
-
-    if (size < sizeof out->struct_size)
-        return error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX,
-                         "qkern_type_info: struct_size is %u, set it to sizeof(qkern_type_info)",
-                         size);
-    memcpy(out, from, size < sizeof *from ? size : sizeof *from);
-    out->struct_size = size;
-    return QKERN_OK;
+    return copy_out(from, sizeof *from, out, "qkern_type_info", error);
 }
 
 qkern_status qkern_type_get(uint32_t type, qkern_type_info *out, qkern_error *error)

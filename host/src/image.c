@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "image.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "bytes.h"
+
+#define BUILD_ID_BYTES_LIMIT 64u
+
+struct search {
+    uintptr_t address;
+    char *build_id;
+};
+
+static bool object_contains(const struct dl_phdr_info *object, uintptr_t address)
+{
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && address - start < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* Finds the note in a mapped segment. Sizes are checked as in a file: the linker wrote them, but a
+ * wrong one must not make us read beyond the segment. */
+static void build_id_read(const unsigned char *notes, size_t size, char *out)
+{
+    size_t at = 0;
+
+    while (size - at >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes + at, sizeof note);
+        at += sizeof note;
+        size_t name_size = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+        size_t data_size = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+        if (name_size > size - at || data_size > size - at - name_size)
+            return;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+            memcmp(notes + at, "GNU", 4) == 0 && note.n_descsz <= BUILD_ID_BYTES_LIMIT) {
+            bytes_hex(notes + at + name_size, note.n_descsz, out);
+            return;
+        }
+        at += name_size + data_size;
+    }
+}
+
+static int object_visit(struct dl_phdr_info *object, size_t size, void *context)
+{
+    struct search *search = context;
+
+    (void)size;
+    if (!object_contains(object, search->address))
+        return 0;
+    for (size_t i = 0; i < object->dlpi_phnum && search->build_id[0] == '\0'; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        if (segment->p_type == PT_NOTE)
+            build_id_read((const unsigned char *)(object->dlpi_addr + segment->p_vaddr),
+                          segment->p_memsz, search->build_id);
+    }
+    return 1;
+}
+
+bool image_find(const void *address, struct image *out)
+{
+    Dl_info info;
+    void *map = NULL;
+
+    if (dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+        return false;
+    *out = (struct image){.map = map, .path = ((const struct link_map *)map)->l_name};
+    struct search search = {(uintptr_t)address, out->build_id};
+    dl_iterate_phdr(object_visit, &search);
+    return true;
+}
+
+const void *image_of_handle(void *handle)
+{
+    struct link_map *map = NULL;
+
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : NULL;
+}
