@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * f16 (IEEE binary16) and bf16, converted exactly and without branches, so that a loop over them
+ * vectorizes. No step depends on the FP state: integer arithmetic, and float arithmetic that is
+ * exact and free of subnormals.
+ */
+#ifndef QKERN_COMMON_HALF_H
+#define QKERN_COMMON_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define F16_INFINITY 0x7c00u
+#define F16_NAN 0x7e00u
+#define F32_INFINITY_BITS 0x7f800000u
+#define F32_QUIET_BIT 0x00400000u
+
+static inline uint32_t f32_bits(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline float f32_from_bits(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* The value of h. A NaN keeps its payload and becomes quiet. */
+static inline float f32_from_f16(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
+    const int32_t magnitude = h & 0x7fff;
+    const uint32_t widened = (uint32_t)magnitude << 13;
+    /* The exponent's bias grows from 15 to 127; the greatest exponent becomes the greatest. */
+    const uint32_t normal = widened + (112u << 23);
+    const uint32_t infinite = widened + (224u << 23);
+    const uint32_t nan = infinite | F32_QUIET_BIT;
+    const uint32_t subnormal = f32_bits((float)magnitude * 0x1p-24f);
+
+    uint32_t bits = magnitude < 0x0400 ? subnormal : normal;
+    bits = magnitude >= 0x7c00 ? infinite : bits;
+    bits = magnitude > 0x7c00 ? nan : bits;
+    return f32_from_bits(sign | bits);
+}
+
+/*
+ * The f16 nearest to v, ties to even; infinity from 65520 up. A NaN becomes 0x7e00 with its sign.
+ */
+static inline uint16_t f16_from_f32(float v)
+{
+    const uint32_t bits = f32_bits(v);
+    const uint32_t sign = bits >> 16 & 0x8000;
+    const int32_t magnitude = (int32_t)(bits & 0x7fffffff);
+
+    /* Normal: the bias shrinks by 112, 13 bits are rounded off. A carry runs into the exponent,
+     * which is right: from the greatest number it makes infinity. */
+    const int32_t rebiased = magnitude - (112 << 23);
+    const int32_t normal = (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13;
+
+    /* Below 2^-14: a multiple of 2^-24, rounded by looking at what truncation left. */
+    const int32_t two_pow_minus_14 = 113 << 23;
+    const int32_t small = magnitude < two_pow_minus_14 ? magnitude : two_pow_minus_14;
+    const float units = f32_from_bits((uint32_t)small) * 0x1p24f;
+    const int32_t whole = (int32_t)units;
+    const float rest = units - (float)whole;
+    const int32_t above = rest > 0.5f ? 1 : 0;
+    const int32_t tie = rest == 0.5f ? 1 : 0;
+    const int32_t subnormal = whole + (above | (tie & whole));
+
+    int32_t h = magnitude < two_pow_minus_14 ? subnormal : normal;
+    h = magnitude >= 143 << 23 ? (int32_t)F16_INFINITY : h; /* 2^16 and up */
+    h = magnitude > (int32_t)F32_INFINITY_BITS ? (int32_t)F16_NAN : h;
+    return (uint16_t)(sign | (uint32_t)h);
+}
+
+/* The value of b. A signalling NaN stays one: the bits are only moved. */
+static inline float f32_from_bf16(uint16_t b)
+{
+    return f32_from_bits((uint32_t)b << 16);
+}
+
+/* The bf16 nearest to v, ties to even. A NaN keeps its upper payload and becomes quiet. */
+static inline uint16_t bf16_from_f32(float v)
+{
+    const uint32_t bits = f32_bits(v);
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    const uint32_t nan = bits >> 16 | 0x40;
+    return (uint16_t)((bits & 0x7fffffff) > F32_INFINITY_BITS ? nan : rounded);
+}
+
+#endif

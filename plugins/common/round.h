@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Float to integer, in the ways that the formats ask for, with a result for every input. What these
+ * give outside the range that the formats use is part of the contract: docs/numerics.md.
+ */
+#ifndef QKERN_COMMON_ROUND_H
+#define QKERN_COMMON_ROUND_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "half.h"
+
+static inline int32_t clamp_i32(int32_t v, int32_t low, int32_t high)
+{
+    v = v < low ? low : v;
+    return v > high ? high : v;
+}
+
+/*
+ * Nearest integer, ties to even, for |v| <= 4194303: 1.5 * 2^23 is added, which leaves no fraction
+ * bits, and the integer stands in the low 23 bits of the sum. Every other v gives what these bits
+ * then hold: infinities -4194304, a NaN made by arithmetic 0.
+ */
+static inline int32_t rne(float v)
+{
+    const float shifted = v + 12582912.0f;
+    return (int32_t)(f32_bits(shifted) & 0x007fffff) - 0x00400000;
+}
+
+/* rne, clamped to [low, high]. */
+static inline int32_t rne_clamped(float v, int32_t low, int32_t high)
+{
+    return clamp_i32(rne(v), low, high);
+}
+
+/* v within [low, high]; NaN gives low. As the x86 instructions do it: max(v, low), min(., high). */
+static inline float clamp_f32(float v, float low, float high)
+{
+    v = v > low ? v : low;
+    return v < high ? v : high;
+}
+
+/* v toward zero, clamped to [0, high]. */
+static inline int32_t trunc_clamped(float v, int32_t high)
+{
+    return (int32_t)clamp_f32(v, 0.0f, (float)high);
+}
+
+/*
+ * Nearest integer, ties away from zero, clamped to [-limit, limit]. Adding a half would round it
+ * (0.49999997 + 0.5 is 1), so the fraction that truncation leaves decides; it is exact.
+ */
+static inline int32_t rha_clamped(float v, int32_t limit)
+{
+    const float inside = clamp_f32(v, (float)-limit, (float)limit);
+    const int32_t whole = (int32_t)inside;
+    const float rest = inside - (float)whole;
+    return whole + (rest >= 0.5f ? 1 : 0) - (rest <= -0.5f ? 1 : 0);
+}
+
+/* 1 / d, or 0 where that is not a finite number: d = 0, |d| <= 2^-128, NaN. */
+static inline float reciprocal(float d)
+{
+    const float id = 1.0f / d;
+    return fabsf(id) <= FLT_MAX ? id : 0.0f;
+}
+
+#endif

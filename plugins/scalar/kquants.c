@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dequantize and vec_dot of the K types, and all of Q8_K, whose rows they are multiplied with.
+ * Quantizing to Q2_K .. Q6_K, which is a search, is in kquants_quantize.c.
+ */
+#include <math.h>
+
+#include "common/round.h"
+#include "common/search.h"
+#include "common/step.h"
+
+#include "kblock.h"
+#include "kernels.h"
+
+/* Dequantize */
+
+static inline __attribute__((always_inline)) void k_values(struct k_shape shape,
+                                                           const struct k_scales *s,
+                                                           const uint8_t *restrict code,
+                                                           float *restrict y)
+{
+    for (int g = 0; g < K_ELEMENTS / shape.group; g++) {
+        const float d = s->d * (float)s->scale[g];
+        const float m = shape.has_min ? s->dmin * (float)s->min[g] : 0.0f;
+        for (int e = g * shape.group; e < (g + 1) * shape.group; e++) {
+            const float v = d * (float)(code[e] + shape.low);
+            y[e] = shape.has_min ? v - m : v;
+        }
+    }
+}
+
+#define K_DEQUANTIZE(name)                                                                         \
+    void name##_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)             \
+    {                                                                                              \
+        const struct qkern_block_##name *b = blocks;                                               \
+        for (uint64_t i = 0; i < n; i += K_ELEMENTS, b++) {                                        \
+            const struct k_scales s = name##_scales(b);                                            \
+            uint8_t code[K_ELEMENTS];                                                              \
+            name##_codes(b, code);                                                                 \
+            k_values(name##_shape, &s, code, y + i);                                               \
+        }                                                                                          \
+    }
+
+K_DEQUANTIZE(q2_K)
+K_DEQUANTIZE(q3_K)
+K_DEQUANTIZE(q4_K)
+K_DEQUANTIZE(q5_K)
+K_DEQUANTIZE(q6_K)
+
+/* vec_dot: unit u is block u. */
+
+static inline __attribute__((always_inline)) float k_unit(struct k_shape shape,
+                                                          const struct k_scales *s,
+                                                          const uint8_t *code,
+                                                          const struct qkern_block_q8_K *x)
+{
+    int32_t sum = 0; /* 256 * 128 * 32 * 128 at most (Q6_K) */
+    int32_t min = 0; /* 16 * 63 * 32768 at most */
+
+    for (int g = 0; g < K_ELEMENTS / shape.group; g++) {
+        int32_t group = 0;
+        for (int e = g * shape.group; e < (g + 1) * shape.group; e++)
+            group += (code[e] + shape.low) * x->qs[e];
+        sum += s->scale[g] * group;
+    }
+    if (!shape.has_min)
+        return step_scale(s->d, load_f32(x->d), sum);
+
+    for (int k = 0; k < K_ELEMENTS / 16; k++)
+        min += s->min[k / (shape.group / 16)] * load_i16(x->bsums[k]);
+    return step_k_minimum(s->d, load_f32(x->d), sum, s->dmin, min);
+}
+
+#define K_VEC_DOT(name)                                                                            \
+    float name##_vec_dot(uint64_t n, const void *weights, const void *activations)                 \
+    {                                                                                              \
+        const struct qkern_block_##name *w = weights;                                              \
+        const struct qkern_block_q8_K *x = activations;                                            \
+        float p[STEP_PARTIALS] = {0};                                                              \
+        for (uint64_t u = 0; u < n / K_ELEMENTS; u++) {                                            \
+            const struct k_scales s = name##_scales(&w[u]);                                        \
+            uint8_t code[K_ELEMENTS];                                                              \
+            name##_codes(&w[u], code);                                                             \
+            p[u % STEP_PARTIALS] += k_unit(name##_shape, &s, code, &x[u]);                         \
+        }                                                                                          \
+        return partials_total(p);                                                                  \
+    }
+
+K_VEC_DOT(q2_K)
+K_VEC_DOT(q3_K)
+K_VEC_DOT(q4_K)
+K_VEC_DOT(q5_K)
+K_VEC_DOT(q6_K)
+
+/* Q8_K (docs/formats.md section 3) */
+
+/*
+ * 1 / d for the extreme element m, which becomes code -127; 0 for a block of zeros. Where -127 / m
+ * is not finite, |m| < 2^-121, the block is one of zeros too.
+ */
+static inline float q8_K_inverse_scale(float m)
+{
+    const float s = -127.0f / m;
+    return fabsf(s) <= FLT_MAX ? s : 0.0f;
+}
+
+void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q8_K *b = blocks;
+    for (const float *end = x + n; x < end; x += K_ELEMENTS, b++) {
+        const float m = signed_absmax(K_ELEMENTS, x);
+        const float s = q8_K_inverse_scale(m);
+        const bool zero = s == 0.0f && fabsf(m) <= FLT_MAX;
+
+        for (int e = 0; e < K_ELEMENTS; e++)
+            b->qs[e] = (int8_t)rne_clamped(s * x[e], -127, 127);
+        for (int k = 0; k < K_ELEMENTS / 16; k++) {
+            int sum = 0;
+            for (int e = 16 * k; e < 16 * k + 16; e++)
+                sum += b->qs[e];
+            store_i16(b->bsums[k], (int16_t)sum);
+        }
+        store_f32(b->d, zero ? 0.0f : 1.0f / s);
+    }
+}
+
+void q8_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q8_K *b = blocks;
+    for (; n > 0; n -= K_ELEMENTS, b++, y += K_ELEMENTS) {
+        const float d = load_f32(b->d);
+        for (int e = 0; e < K_ELEMENTS; e++)
+            y[e] = d * (float)b->qs[e];
+    }
+}

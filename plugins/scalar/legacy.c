@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The types of 32 elements a block: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1 (docs/formats.md section 1).
+ *
+ * Q4_0 and Q5_0 are symmetric: value = (q - N) * d with codes 0 .. 2N - 1. Q4_1 and Q5_1 have a
+ * minimum: value = q * d + m with codes 0 .. N. Codes are computed with the f32 scale, not with the
+ * stored f16 one.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include <qkern/blocks.h>
+
+#include "common/bytes.h"
+#include "common/round.h"
+#include "common/search.h"
+#include "common/step.h"
+
+#include "kernels.h"
+
+#define ELEMENTS 32
+
+/* Codes in memory: byte j has the low four bits of element j and of element j + 16. */
+
+static void nibbles_pack(const uint8_t q[ELEMENTS], uint8_t qs[16])
+{
+    for (int j = 0; j < 16; j++)
+        qs[j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
+}
+
+static void nibbles_unpack(const uint8_t qs[16], uint8_t q[ELEMENTS])
+{
+    for (int j = 0; j < 16; j++) {
+        q[j] = qs[j] & 15;
+        q[j + 16] = qs[j] >> 4;
+    }
+}
+
+/* The fifth bit of element e is bit e of a 32-bit word. */
+
+static void fifth_bits_pack(const uint8_t q[ELEMENTS], uint8_t qh[4])
+{
+    uint32_t word = 0;
+    for (int e = 0; e < ELEMENTS; e++)
+        word |= (uint32_t)(q[e] >> 4 & 1) << e;
+    store_u32(qh, word);
+}
+
+static void fifth_bits_unpack(const uint8_t qh[4], uint8_t q[ELEMENTS])
+{
+    const uint32_t word = load_u32(qh);
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (uint8_t)(q[e] | (word >> e & 1) << 4);
+}
+
+/* Quantize */
+
+/* Symmetric codes: the extreme element gets code 0. Returns d. */
+static inline float symmetric_codes(const float *x, int N, uint8_t q[ELEMENTS])
+{
+    const float d = signed_absmax(ELEMENTS, x) / (float)-N;
+    const float id = reciprocal(d);
+
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (uint8_t)trunc_clamped(x[e] * id + ((float)N + 0.5f), 2 * N - 1);
+    return d;
+}
+
+/* Codes above a minimum, *m. Returns d. */
+static inline float minimum_codes(const float *x, int N, uint8_t q[ELEMENTS], float *m)
+{
+    float lo = FLT_MAX, hi = -FLT_MAX;
+    for (int e = 0; e < ELEMENTS; e++) {
+        lo = x[e] < lo ? x[e] : lo;
+        hi = x[e] > hi ? x[e] : hi;
+    }
+    const float d = (hi - lo) / (float)N;
+    const float id = reciprocal(d);
+
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (uint8_t)trunc_clamped((x[e] - lo) * id + 0.5f, N);
+    *m = lo;
+    return d;
+}
+
+/* Codes -127 .. 127. Returns d. */
+static inline float signed_codes(const float *x, int8_t q[ELEMENTS])
+{
+    const float d = fabsf(signed_absmax(ELEMENTS, x)) / 127.0f;
+    const float id = reciprocal(d);
+
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (int8_t)rha_clamped(x[e] * id, 127);
+    return d;
+}
+
+void q4_0_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q4_0 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        store_scale(b->d, symmetric_codes(x, 8, q));
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q4_1_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q4_1 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        float m;
+        store_scale(b->d, minimum_codes(x, 15, q, &m));
+        store_scale(b->m, m);
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q5_0_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q5_0 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        store_scale(b->d, symmetric_codes(x, 16, q));
+        fifth_bits_pack(q, b->qh);
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q5_1_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q5_1 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        float m;
+        store_scale(b->d, minimum_codes(x, 31, q, &m));
+        store_scale(b->m, m);
+        fifth_bits_pack(q, b->qh);
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q8_0_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q8_0 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, b++)
+        store_scale(b->d, signed_codes(x, b->qs));
+}
+
+void q8_1_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
+{
+    struct qkern_block_q8_1 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
+        const float d = signed_codes(x, b->qs);
+        int32_t sum = 0;
+        for (int e = 0; e < ELEMENTS; e++)
+            sum += b->qs[e];
+        store_scale(b->d, d);
+        store_scale(b->s, (float)sum * d);
+    }
+}
+
+/* Quantize with importance: the searches of the K types, over blocks of 32. */
+
+static float row_mean_square(uint64_t n, const float *x)
+{
+    float sum = 0.0f;
+    for (uint64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sum / (float)n;
+}
+
+static inline void block_weights(const float *x, const float *importance, float sigma2,
+                                 float w[ELEMENTS])
+{
+    for (int e = 0; e < ELEMENTS; e++)
+        w[e] = importance[e] * sqrtf(sigma2 + x[e] * x[e]);
+}
+
+static const struct qkx_steps weighted_steps = {-0.9f, 0.05f, 36, false};
+
+void q4_0_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
+{
+    const float sigma2 = row_mean_square(n, x);
+    struct qkern_block_q4_0 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        float w[ELEMENTS];
+        block_weights(x, importance, sigma2, w);
+        store_scale(b->d, search_qx(ELEMENTS, 8, x, w, q));
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q4_1_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
+{
+    const float sigma2 = row_mean_square(n, x);
+    struct qkern_block_q4_1 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        float w[ELEMENTS], minimum;
+        block_weights(x, importance, sigma2, w);
+        store_scale(b->d, search_qkx(ELEMENTS, 15, x, w, weighted_steps, &minimum, q));
+        store_scale(b->m, -minimum);
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q5_0_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
+{
+    const float sigma2 = row_mean_square(n, x);
+    struct qkern_block_q5_0 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        float w[ELEMENTS];
+        block_weights(x, importance, sigma2, w);
+        store_scale(b->d, search_qx(ELEMENTS, 16, x, w, q));
+        fifth_bits_pack(q, b->qh);
+        nibbles_pack(q, b->qs);
+    }
+}
+
+void q5_1_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
+{
+    const float sigma2 = row_mean_square(n, x);
+    struct qkern_block_q5_1 *b = blocks;
+    for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        float w[ELEMENTS], minimum;
+        block_weights(x, importance, sigma2, w);
+        store_scale(b->d, search_qkx(ELEMENTS, 31, x, w, weighted_steps, &minimum, q));
+        store_scale(b->m, -minimum);
+        fifth_bits_pack(q, b->qh);
+        nibbles_pack(q, b->qs);
+    }
+}
+
+/* Dequantize */
+
+static inline void symmetric_values(const uint8_t q[ELEMENTS], int N, float d, float *y)
+{
+    for (int e = 0; e < ELEMENTS; e++)
+        y[e] = (float)(q[e] - N) * d;
+}
+
+static inline void minimum_values(const uint8_t q[ELEMENTS], float d, float m, float *y)
+{
+    for (int e = 0; e < ELEMENTS; e++)
+        y[e] = (float)q[e] * d + m;
+}
+
+static inline void signed_values(const int8_t q[ELEMENTS], float d, float *restrict y)
+{
+    for (int e = 0; e < ELEMENTS; e++)
+        y[e] = (float)q[e] * d;
+}
+
+void q4_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q4_0 *b = blocks;
+    for (uint64_t i = 0; i < n; i += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(b->qs, q);
+        symmetric_values(q, 8, load_f16(b->d), y + i);
+    }
+}
+
+void q4_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q4_1 *b = blocks;
+    for (uint64_t i = 0; i < n; i += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(b->qs, q);
+        minimum_values(q, load_f16(b->d), load_f16(b->m), y + i);
+    }
+}
+
+void q5_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q5_0 *b = blocks;
+    for (uint64_t i = 0; i < n; i += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(b->qs, q);
+        fifth_bits_unpack(b->qh, q);
+        symmetric_values(q, 16, load_f16(b->d), y + i);
+    }
+}
+
+void q5_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q5_1 *b = blocks;
+    for (uint64_t i = 0; i < n; i += ELEMENTS, b++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(b->qs, q);
+        fifth_bits_unpack(b->qh, q);
+        minimum_values(q, load_f16(b->d), load_f16(b->m), y + i);
+    }
+}
+
+void q8_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q8_0 *b = blocks;
+    for (uint64_t i = 0; i < n; i += ELEMENTS, b++)
+        signed_values(b->qs, load_f16(b->d), y + i);
+}
+
+void q8_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    const struct qkern_block_q8_1 *b = blocks;
+    for (uint64_t i = 0; i < n; i += ELEMENTS, b++)
+        signed_values(b->qs, load_f16(b->d), y + i);
+}
+
+/* vec_dot: unit u is block u. */
+
+static inline int32_t dot_symmetric(const uint8_t w[ELEMENTS], int N, const int8_t x[ELEMENTS])
+{
+    int32_t sum = 0; /* 32 * 16 * 128 at most */
+    for (int e = 0; e < ELEMENTS; e++)
+        sum += (w[e] - N) * x[e];
+    return sum;
+}
+
+static inline int32_t dot_signed(const int8_t w[ELEMENTS], const int8_t x[ELEMENTS])
+{
+    int32_t sum = 0; /* 32 * 128 * 128 at most */
+    for (int e = 0; e < ELEMENTS; e++)
+        sum += w[e] * x[e];
+    return sum;
+}
+
+float q4_0_vec_dot(uint64_t n, const void *weights, const void *activations)
+{
+    const struct qkern_block_q4_0 *w = weights;
+    const struct qkern_block_q8_0 *x = activations;
+    float p[STEP_PARTIALS] = {0};
+
+    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(w[u].qs, q);
+        p[u % STEP_PARTIALS] +=
+            step_scale(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 8, x[u].qs));
+    }
+    return partials_total(p);
+}
+
+float q4_1_vec_dot(uint64_t n, const void *weights, const void *activations)
+{
+    const struct qkern_block_q4_1 *w = weights;
+    const struct qkern_block_q8_1 *x = activations;
+    float p[STEP_PARTIALS] = {0};
+
+    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(w[u].qs, q);
+        p[u % STEP_PARTIALS] +=
+            step_minimum(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 0, x[u].qs),
+                         load_f16(w[u].m), load_f16(x[u].s));
+    }
+    return partials_total(p);
+}
+
+float q5_0_vec_dot(uint64_t n, const void *weights, const void *activations)
+{
+    const struct qkern_block_q5_0 *w = weights;
+    const struct qkern_block_q8_0 *x = activations;
+    float p[STEP_PARTIALS] = {0};
+
+    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(w[u].qs, q);
+        fifth_bits_unpack(w[u].qh, q);
+        p[u % STEP_PARTIALS] +=
+            step_scale(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 16, x[u].qs));
+    }
+    return partials_total(p);
+}
+
+float q5_1_vec_dot(uint64_t n, const void *weights, const void *activations)
+{
+    const struct qkern_block_q5_1 *w = weights;
+    const struct qkern_block_q8_1 *x = activations;
+    float p[STEP_PARTIALS] = {0};
+
+    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
+        uint8_t q[ELEMENTS];
+        nibbles_unpack(w[u].qs, q);
+        fifth_bits_unpack(w[u].qh, q);
+        p[u % STEP_PARTIALS] +=
+            step_minimum(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 0, x[u].qs),
+                         load_f16(w[u].m), load_f16(x[u].s));
+    }
+    return partials_total(p);
+}
+
+float q8_0_vec_dot(uint64_t n, const void *weights, const void *activations)
+{
+    const struct qkern_block_q8_0 *w = weights;
+    const struct qkern_block_q8_0 *x = activations;
+    float p[STEP_PARTIALS] = {0};
+
+    for (uint64_t u = 0; u < n / ELEMENTS; u++)
+        p[u % STEP_PARTIALS] +=
+            step_scale(load_f16(w[u].d), load_f16(x[u].d), dot_signed(w[u].qs, x[u].qs));
+    return partials_total(p);
+}
