@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -197,8 +198,9 @@ static void constants_of_version_1_0_keep_name_and_value(void **state)
         char *tab = strchr(line, '\t');
         assert_non_null(tab);
         *tab = '\0';
-        unsigned long long value = 0;
-        assert_int_equal(sscanf(tab + 1, "%llu", &value), 1);
+        char *end = NULL;
+        unsigned long long value = strtoull(tab + 1, &end, 10);
+        assert_true(end > tab + 1 && *end == '\n');
         const struct constant *found = NULL;
         for (size_t i = 0; i < sizeof constants / sizeof *constants && found == NULL; i++)
             if (strcmp(constants[i].name, line) == 0)
