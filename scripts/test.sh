@@ -129,9 +129,9 @@ stage_valgrind() {
 }
 
 stage_fuzz() {
-    configure fuzz
+    configure fuzz "-DQKERN_FUZZ_SECONDS=$QKERN_FUZZ_SECONDS"
     build fuzz
-    run_tests fuzz --label-regex fuzz
+    run_tests fuzz --label-regex "^fuzz\$"
 }
 
 stage_coverage() {
@@ -146,14 +146,14 @@ stage_coverage() {
 stage_cpus() {
     configure release
     build release
-    tests/tools/cpu-models.sh build
+    tests/tools/info-emulated.sh build
 }
 
 stage_aarch64() {
     configure aarch64
     build aarch64
     run_tests aarch64
-    tests/tools/info-under-qemu.sh build-aarch64
+    tests/tools/info-emulated.sh build-aarch64
 }
 
 stage_names() {
