@@ -23,7 +23,7 @@ end
 t.test("all vectors of the repository pass, none is skipped", function()
     local out = t.succeed("golden", t.golden)
     t.contains(out, "14 types, 806 cases: 806 passed, 0 failed, 0 skipped\n")
-    t.contains(out, "\nQ4_K      69      69       0        0\n")
+    t.contains(out, "\nQ4_K     69      69       0        0\n")
     t.contains(t.succeed("golden", t.golden, "--plugin", "scalar"),
                "806 cases: 806 passed, 0 failed, 0 skipped")
 end)
@@ -89,12 +89,12 @@ t.test("what is not understood is an error with file and line, never skipped", f
         {"case g1 n=256", "case g1 n=x", ":3", "'n=x': no number"},
         {"case g1 n=256", "case g1 n=256 rows=3", ":", "is not 3 rows of whole blocks"},
         {"id=8", "id=9", ":2", "expected id=8 block=32 bytes=34 for q8_0"},
-        {"type q8_0", "type q8_9", ":2", "there is no type q8_9"},
+        {"\ntype q8_0", "\ntype q8_9", ":2", "there is no type q8_9"},
         {"\nq ", "\nq 0", ":5", "not hexadecimal"},
         {"\nend\n", "\n", ":", "is not understood"},
         {"act=q8_0", "act=q8_1", ":", "act=q8_1, but Q8_0 is multiplied with Q8_0"},
         {"dotabs ", "dotabs x", ":", "is no number"},
-        {"type q8_0", "typ", ":2", "expected a type, found 'typ'"},
+        {"\ntype q8_0", "\ntyp x", ":2", "expected a type, found 'typ'"},
     }
     for _, case in ipairs(cases) do
         vectors("q8_0.txt", replaced(case[1], case[2]))

@@ -240,7 +240,8 @@ end)
 
 t.test("a converter gives the bytes and errors of the library's calls", function()
     local g, out = qk.gguf(path), t.path "converted.gguf"
-    local w <close>, c <close> = qk.gguf_writer(out), qk.converter(3)
+    local w <close> = qk.gguf_writer(out)
+    local c <close> = qk.converter(3)
     w:add_tensor("a", "Q8_0", {32, 4})
     w:begin()
     t.equal(c:step(w), nil, "nothing was started")
@@ -260,7 +261,8 @@ t.test("a converter gives the bytes and errors of the library's calls", function
 end)
 
 t.test("a converter keeps its file alive", function()
-    local w <close>, c = qk.gguf_writer(t.path "alive.gguf"), qk.converter(2)
+    local w <close> = qk.gguf_writer(t.path "alive.gguf")
+    local c = qk.converter(2)
     do
         local g <close> = qk.gguf(path)
         c:start(g, 1, "Q4_0")
