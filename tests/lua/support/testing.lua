@@ -2,7 +2,8 @@
 -- A test runner for Lua scripts, and what drives the qkern executable.
 --
 -- A test script is run as  qkern run SCRIPT  with the environment that CMakeLists.txt sets:
--- QKERN_TEST_COMMAND (the executable), QKERN_TEST_SOURCE (tests/), QKERN_TEST_WORK (an empty folder),
+-- QKERN_TEST_COMMAND (the executable), QKERN_TEST_EMULATOR (what to put before it, or nothing),
+-- QKERN_TEST_SOURCE (tests/), QKERN_TEST_WORK (a folder of the test's own, emptied at the start),
 -- QKERN_TEST_SHARED, QKERN_TEST_PLUGINS (a folder with the plugins made for these tests).
 local testing = {}
 
@@ -11,6 +12,7 @@ local function environment(name)
 end
 
 testing.command = environment "QKERN_TEST_COMMAND"
+testing.emulator = environment "QKERN_TEST_EMULATOR"
 testing.source = environment "QKERN_TEST_SOURCE"
 testing.work = environment "QKERN_TEST_WORK"
 testing.shared = environment "QKERN_TEST_SHARED"
@@ -18,6 +20,8 @@ testing.plugins = environment "QKERN_TEST_PLUGINS"
 
 testing.golden = testing.source .. "/golden"
 testing.sample = testing.source .. "/../samples/kokoro-voice-af_heart-f32.gguf"
+
+assert(os.execute("find '" .. testing.work .. "' -mindepth 1 -delete"))
 
 local tests = {}
 
@@ -121,7 +125,7 @@ end
 
 -- The words of a command line of qkern, quoted.
 function testing.line(...)
-    local words = {testing.quote(testing.command)}
+    local words = {testing.emulator, testing.quote(testing.command)}
     for _, word in ipairs {...} do words[#words + 1] = testing.quote(word) end
     return table.concat(words, " ")
 end
