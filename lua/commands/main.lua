@@ -84,9 +84,12 @@ local function run_chunk(args, load_chunk)
         return debug.traceback("qkern: " .. err, 3), failure.FAILED
     end
     _G.arg, _G.qk = args, qk
+    local chunk, message = load_chunk()
+    if not chunk then
+        io.stderr:write("qkern: ", message, "\n")
+        return failure.FAILED
+    end
     return protected(show, function()
-        local chunk, message = load_chunk()
-        if not chunk then error(message, 0) end
         chunk(table.unpack(args))
         return 0
     end)

@@ -198,7 +198,11 @@ end
 
 local function convert_tensor(w, g, plan, shown, converter)
     converter:start(g, plan.number, plan.to)
-    for bytes in converter.step, converter, w do shown:add(bytes, plan.tensor.name) end
+    local bytes = converter:step(w)
+    while bytes do
+        shown:add(bytes, plan.tensor.name)
+        bytes = converter:step(w)
+    end
     plan.rmse, plan.max_error = converter:result()
 end
 

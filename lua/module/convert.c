@@ -81,10 +81,11 @@ static uint64_t bytes_of(const qkern_type_info *type, uint64_t elements)
 static void piece_measure(struct piece *p, const float *source, const float *written)
 {
     for (uint64_t i = 0; i < p->elements; i++) {
-        double difference = (double)written[i] - (double)source[i];
+        double difference = fabs((double)written[i] - (double)source[i]);
         p->error_squares += difference * difference;
         p->squares += (double)source[i] * (double)source[i];
-        p->error_maximum = fmax(p->error_maximum, fabs(difference));
+        if (difference > p->error_maximum)
+            p->error_maximum = difference;
     }
 }
 

@@ -29,7 +29,7 @@ function options.help(command)
     end
     rows[#rows + 1] = {HELP[1], HELP[3]}
     local list = text.table({"option", "meaning"}, rows, "  "):gsub("^[^\n]*\n", "")
-    return ("usage: %s\n\n%s\n\n%s"):format(options.usage(command), command.help, list)
+    return ("usage: %s\n\n%s\n%s"):format(options.usage(command), command.help, list)
 end
 
 -- Raises a usage error of the command.
