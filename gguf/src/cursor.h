@@ -32,7 +32,7 @@ static inline bool cursor_u32(cursor *c, uint32_t *out)
 
     if (!cursor_take(c, 4, &p))
         return false;
-    *out = load_u32(p);
+    *out = bytes_le32(p);
     return true;
 }
 
@@ -42,7 +42,7 @@ static inline bool cursor_u64(cursor *c, uint64_t *out)
 
     if (!cursor_take(c, 8, &p))
         return false;
-    *out = load_u64(p);
+    *out = bytes_le64(p);
     return true;
 }
 

@@ -56,7 +56,7 @@ const char *quote(char *buffer, size_t size, const void *bytes, uint64_t count)
             buffer[used + 3] = digits[p[i] & 15];
         }
         used += need;
-        bool whole = i + 1 == count || (p[i + 1] & 0xc0) != 0x80;
+        bool whole = i + 1 == count || !utf8 || (p[i + 1] & 0xc0) != 0x80;
         if (used + sizeof more <= size && whole)
             fits = used;
     }

@@ -52,7 +52,7 @@ uint64_t siphash(const uint64_t key[2], const void *bytes, uint64_t count)
     uint64_t last = count << 56;
 
     for (uint64_t i = 0; i < count / 8; i++)
-        sip_word(v, load_u64(p + 8 * i));
+        sip_word(v, bytes_le64(p + 8 * i));
     for (uint64_t i = count & ~(uint64_t)7; i < count; i++)
         last |= (uint64_t)p[i] << 8 * (i & 7);
     sip_word(v, last);

@@ -40,7 +40,7 @@ qkern_status alignment_read(uint32_t value_type, const uint8_t *encoded, uint64_
     if (value_type != QKERN_GGUF_UINT32)
         return fault_set(f, QKERN_E_FORMAT, "the value is %s, expected u32",
                          qkern_gguf_value_name(value_type));
-    uint32_t value = load_u32(encoded);
+    uint32_t value = bytes_le32(encoded);
     if (value < ALIGNMENT_LEAST || (value & (value - 1)) != 0)
         return fault_set(f, QKERN_E_FORMAT, "the value is %u, expected a power of two from %u",
                          value, ALIGNMENT_LEAST);

@@ -148,8 +148,8 @@ void value_view(uint32_t value_type, const uint8_t *encoded, uint64_t encoded_by
         out->data += STRING_HEADER;
         out->bytes -= STRING_HEADER;
     } else if (value_type == QKERN_GGUF_ARRAY) {
-        out->element_type = load_u32(encoded);
-        out->count = load_u64(encoded + 4);
+        out->element_type = bytes_le32(encoded);
+        out->count = bytes_le64(encoded + 4);
         out->data += ARRAY_HEADER;
         out->bytes -= ARRAY_HEADER;
     }
@@ -233,23 +233,23 @@ static number number_read(const qkern_gguf_value *value)
     case QKERN_GGUF_INT8:
         return number_integer((int8_t)*p);
     case QKERN_GGUF_UINT16:
-        return (number){NOT_NEGATIVE, load_u16(p), 0};
+        return (number){NOT_NEGATIVE, bytes_le16(p), 0};
     case QKERN_GGUF_INT16:
-        return number_integer((int16_t)load_u16(p));
+        return number_integer((int16_t)bytes_le16(p));
     case QKERN_GGUF_UINT32:
-        return (number){NOT_NEGATIVE, load_u32(p), 0};
+        return (number){NOT_NEGATIVE, bytes_le32(p), 0};
     case QKERN_GGUF_INT32:
-        return number_integer((int32_t)load_u32(p));
+        return number_integer((int32_t)bytes_le32(p));
     case QKERN_GGUF_UINT64:
-        return (number){NOT_NEGATIVE, load_u64(p), 0};
+        return (number){NOT_NEGATIVE, bytes_le64(p), 0};
     case QKERN_GGUF_INT64:
-        return number_integer((int64_t)load_u64(p));
+        return number_integer((int64_t)bytes_le64(p));
     case QKERN_GGUF_FLOAT32:
-        bits32 = load_u32(p);
+        bits32 = bytes_le32(p);
         memcpy(&f32, &bits32, sizeof f32);
         return (number){REAL, 0, f32};
     case QKERN_GGUF_FLOAT64:
-        bits64 = load_u64(p);
+        bits64 = bytes_le64(p);
         memcpy(&f64, &bits64, sizeof f64);
         return (number){REAL, 0, f64};
     default:

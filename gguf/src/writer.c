@@ -220,7 +220,7 @@ qkern_status qkern_gguf_writer_set_u32(qkern_gguf_writer *w, const char *key, ui
 {
     uint8_t encoded[4];
 
-    store_u32(encoded, value);
+    store_le32(encoded, value);
     return qkern_gguf_writer_set(w, key, QKERN_GGUF_UINT32, encoded, sizeof encoded, error);
 }
 
@@ -235,7 +235,7 @@ qkern_status qkern_gguf_writer_set_string(qkern_gguf_writer *w, const char *key,
     uint8_t *encoded = malloc(8 + length);
     if (encoded == NULL)
         return error_set(error, QKERN_E_MEMORY, QKERN_NO_INDEX, "%s: out of memory", call);
-    store_u64(encoded, length);
+    store_le64(encoded, length);
     memcpy(encoded + 8, value, length);
     qkern_status status =
         qkern_gguf_writer_set(w, key, QKERN_GGUF_STRING, encoded, 8 + length, error);
@@ -377,7 +377,7 @@ static qkern_status put_u32(output *o, uint32_t value, fault *f)
 {
     uint8_t bytes[4];
 
-    store_u32(bytes, value);
+    store_le32(bytes, value);
     return output_write(o, bytes, sizeof bytes, f);
 }
 
@@ -385,7 +385,7 @@ static qkern_status put_u64(output *o, uint64_t value, fault *f)
 {
     uint8_t bytes[8];
 
-    store_u64(bytes, value);
+    store_le64(bytes, value);
     return output_write(o, bytes, sizeof bytes, f);
 }
 
@@ -401,9 +401,9 @@ static qkern_status put_header(qkern_gguf_writer *w, fault *f)
     uint8_t header[GGUF_HEADER_BYTES];
 
     memcpy(header, GGUF_MAGIC, 4);
-    store_u32(header + 4, GGUF_VERSION);
-    store_u64(header + 8, w->tensor_count);
-    store_u64(header + 16, w->pair_count);
+    store_le32(header + 4, GGUF_VERSION);
+    store_le64(header + 8, w->tensor_count);
+    store_le64(header + 16, w->pair_count);
     return output_write(&w->file, header, sizeof header, f);
 }
 
@@ -461,7 +461,7 @@ static void alignment_find(qkern_gguf_writer *w)
 
     /* It was checked when it came in. */
     w->alignment =
-        item == INDEX_NONE ? QKERN_GGUF_ALIGNMENT_DEFAULT : load_u32(w->pairs[item].encoded);
+        item == INDEX_NONE ? QKERN_GGUF_ALIGNMENT_DEFAULT : bytes_le32(w->pairs[item].encoded);
 }
 
 qkern_status qkern_gguf_writer_begin(qkern_gguf_writer *w, qkern_error *error)

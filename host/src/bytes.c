@@ -12,10 +12,11 @@ qkern_status bytes_window(const struct bytes *bytes, uint64_t offset, uint64_t s
 {
     if (offset > bytes->size || size > bytes->size - offset)
         return finding_set(finding, QKERN_E_FORMAT,
-                           "the file is cut short: its %s (offset %" PRIu64 ", %" PRIu64
+                           "the %s is cut short: its %s (offset %" PRIu64 ", %" PRIu64
                            " bytes) goes beyond its end at %" PRIu64,
-                           what, offset, size, bytes->size);
+                           bytes->what, what, offset, size, bytes->size);
     *window = *bytes;
+    window->what = what;
     window->start += offset;
     window->size = size;
     return QKERN_OK;

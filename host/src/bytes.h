@@ -12,6 +12,7 @@
 #include "finding.h"
 
 struct bytes {
+    const char *what;      /* "file", "note segment": what the window is, for findings; static */
     const uint8_t *memory; /* NULL: read from descriptor */
     int descriptor;
     uint64_t start; /* of the window within the file */
@@ -25,7 +26,7 @@ struct bytes {
 qkern_status bytes_read(const struct bytes *bytes, uint64_t offset, void *to, size_t length,
                         const char *what, struct finding *finding);
 
-/* Narrows to a window. QKERN_E_FORMAT if it is not inside. */
+/* Narrows to a window, named `what`. QKERN_E_FORMAT if it is not inside. */
 qkern_status bytes_window(const struct bytes *bytes, uint64_t offset, uint64_t size,
                           const char *what, struct bytes *window, struct finding *finding);
 

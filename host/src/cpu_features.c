@@ -488,26 +488,46 @@ static bool feature_missing(const struct feature_state *feature,
     return !feature->usable && (needed[feature->word] & feature->mask) != 0;
 }
 
-/* "avx2, fma: the reason that they share", once for each reason. */
+/* The length of a reason without its details, which stand in parentheses at its end. */
+static size_t reason_head(const char *reason)
+{
+    return strcspn(reason, "(");
+}
+
+static bool reasons_alike(const char *one, const char *other)
+{
+    return reason_head(one) == reason_head(other) && memcmp(one, other, reason_head(one)) == 0;
+}
+
+/* "avx2, fma: the reason that they share (the details of each)", once for each reason. */
 static void missing_explain(const struct cpu_features *features,
                             const uint32_t needed[QKERN_FEATURE_WORDS], struct line *line)
 {
     bool told[FEATURE_LIMIT] = {false};
 
     for (uint32_t i = 0; i < features->count; i++) {
-        const char *reason = features->list[i].reason;
+        const char *reason = features->list[i].reason, *last = "";
+        char details[512] = "";
+        struct line detail_line = {details, sizeof details, 0};
 
         if (told[i] || !feature_missing(&features->list[i], needed))
             continue;
-        line_add(line, "%s%s", line->used == 0 ? "needs " : "; ", features->list[i].name);
-        for (uint32_t k = i + 1; k < features->count; k++) {
-            if (!feature_missing(&features->list[k], needed) ||
-                strcmp(features->list[k].reason, reason) != 0)
+        line_add(line, "%s", line->used == 0 ? "needs " : "; ");
+        for (uint32_t k = i; k < features->count; k++) {
+            const struct feature_state *feature = &features->list[k];
+            const char *detail = feature->reason + reason_head(reason);
+
+            if (!feature_missing(feature, needed) || !reasons_alike(feature->reason, reason))
                 continue;
-            line_add(line, ", %s", features->list[k].name);
             told[k] = true;
+            line_add(line, "%s%s", k == i ? "" : ", ", feature->name);
+            if (detail[0] != '\0' && strcmp(detail, last) != 0)
+                line_add(&detail_line, "%s%.*s", last[0] == '\0' ? "(" : "; ",
+                         (int)strlen(detail) - 2, detail + 1);
+            last = detail;
         }
-        line_add(line, ": %s", reason);
+        line_add(line, ": %.*s%s%s", (int)reason_head(reason), reason, details,
+                 details[0] != '\0' ? ")" : "");
     }
 }
 

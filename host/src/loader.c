@@ -216,8 +216,8 @@ static qkern_status step_entry(struct attempt *attempt, struct finding *finding)
                            QKERN_PLUGIN_ENTRY_NAME);
     if (strcmp(image.build_id, attempt->file.build_id) != 0) {
         finding_set(finding, QKERN_E_LOAD,
-                    "the code in memory is not the file's: the file was rewritten in place while "
-                    "it was loaded; install plugins by renaming");
+                    "what the dynamic loader loaded is not the file that was checked: the "
+                    "build-ids differ");
         return finding_compare(finding, attempt->file.build_id, image.build_id);
     }
     attempt->entry = symbol;
@@ -267,11 +267,12 @@ static void attempt_succeed(struct attempt *attempt)
     const struct plugin *plugin = attempt->plugin;
 
     record->stage = QKERN_STAGE_READY;
-    finding_set(&record->finding, QKERN_OK, "offers %u element types", plugin->types);
+    finding_set(&record->finding, QKERN_OK, "offers %u element type%s", plugin->types,
+                plugin->types == 1 ? "" : "s");
     if (plugin->unknown > 0)
         finding_set(&record->finding, QKERN_OK,
-                    "offers %u element types, and %u that this libqkern does not know",
-                    plugin->types, plugin->unknown);
+                    "offers %u element type%s, and %u that this libqkern does not know",
+                    plugin->types, plugin->types == 1 ? "" : "s", plugin->unknown);
     record->plugin = attempt->plugin;
 }
 

@@ -46,12 +46,12 @@ qkern_status manifest_refuse_machine(struct finding *finding, const char *kind, 
 /* --- the judgement ---------------------------------------------------------------------------- */
 
 static qkern_status refuse_number(struct finding *finding, qkern_status status, const char *field,
-                                  const char *relation, uint32_t expected, uint32_t found)
+                                  const char *relation, uint64_t expected, uint64_t found)
 {
-    char wanted[48], got[16];
+    char wanted[64], got[24];
 
-    snprintf(wanted, sizeof wanted, "%s%" PRIu32, relation, expected);
-    snprintf(got, sizeof got, "%" PRIu32, found);
+    snprintf(wanted, sizeof wanted, "%s%" PRIu64, relation, expected);
+    snprintf(got, sizeof got, "%" PRIu64, found);
     finding_set(finding, status, "manifest: %s is %s, expected %s", field, got, wanted);
     return finding_compare(finding, wanted, got);
 }
@@ -93,34 +93,25 @@ static qkern_status judge_text(const char *field, const char *text, bool (*allow
 qkern_status manifest_judge(const struct bytes *descriptor, uint32_t arch,
                             struct qkern_manifest *out, struct finding *finding)
 {
-    uint8_t head[8]; /* struct_size and manifest_version, the part that every version has */
-    const uint32_t bytes_there =
-        descriptor->size < UINT32_MAX ? (uint32_t)descriptor->size : UINT32_MAX;
+    /* What every version of a manifest begins with: struct_size and manifest_version. */
+    const uint64_t version_end = offsetof(struct qkern_manifest, abi_major);
+    const uint64_t there = descriptor->size;
+    const uint64_t known = there < sizeof *out ? there : sizeof *out;
 
-    if (bytes_there < sizeof head)
-        return refuse_number(finding, QKERN_E_FORMAT, "its length in the file", "at least ",
-                             sizeof *out, bytes_there);
-    if (bytes_read(descriptor, 0, head, sizeof head, "manifest", finding) != QKERN_OK)
+    if (bytes_read(descriptor, 0, out, (size_t)known, "manifest", finding) != QKERN_OK)
         return finding->status;
-    if (bytes_le32(head + 4) != QKERN_MANIFEST_VERSION)
+    if (there >= version_end && out->manifest_version != QKERN_MANIFEST_VERSION)
         return refuse_number(finding, QKERN_E_ABI, "manifest_version", "", QKERN_MANIFEST_VERSION,
-                             bytes_le32(head + 4));
-    if (bytes_there < sizeof *out)
+                             out->manifest_version);
+    if (there < sizeof *out)
         return refuse_number(finding, QKERN_E_FORMAT, "its length in the file", "at least ",
-                             sizeof *out, bytes_there);
-    if (bytes_read(descriptor, 0, out, sizeof *out, "manifest", finding) != QKERN_OK)
-        return finding->status;
-
+                             sizeof *out, there);
     if (out->struct_size < sizeof *out)
         return refuse_number(finding, QKERN_E_FORMAT, "struct_size", "at least ", sizeof *out,
                              out->struct_size);
-    if (out->struct_size > bytes_there)
+    if (out->struct_size > there)
         return refuse_number(finding, QKERN_E_FORMAT, "struct_size",
-                             "no more than its length in the file, ", bytes_there,
-                             out->struct_size);
-    if (out->manifest_version != QKERN_MANIFEST_VERSION) /* the file was changed in between */
-        return refuse_number(finding, QKERN_E_ABI, "manifest_version", "", QKERN_MANIFEST_VERSION,
-                             out->manifest_version);
+                             "no more than its length in the file, ", there, out->struct_size);
     if (out->abi_major != QKERN_ABI_MAJOR)
         return refuse_number(finding, QKERN_E_ABI, "abi_major", "", QKERN_ABI_MAJOR,
                              out->abi_major);
@@ -217,8 +208,9 @@ static qkern_status bytes_manifest(const struct bytes *file, uint32_t arch,
 qkern_status manifest_read_memory(const void *data, size_t size, uint32_t arch,
                                   struct manifest_file *out, struct finding *finding)
 {
-    return bytes_manifest(&(struct bytes){.memory = data, .descriptor = -1, .size = size}, arch,
-                          out, finding);
+    return bytes_manifest(
+        &(struct bytes){.what = "file", .memory = data, .descriptor = -1, .size = size}, arch, out,
+        finding);
 }
 
 qkern_status manifest_read(int descriptor, uint32_t arch, struct manifest_file *out,
@@ -234,6 +226,6 @@ qkern_status manifest_read(int descriptor, uint32_t arch, struct manifest_file *
     if (!S_ISREG(status.st_mode))
         return finding_set(finding, QKERN_E_FORMAT, "a device, pipe or socket, not a regular file");
     return bytes_manifest(
-        &(struct bytes){.descriptor = descriptor, .size = (uint64_t)status.st_size}, arch, out,
-        finding);
+        &(struct bytes){.what = "file", .descriptor = descriptor, .size = (uint64_t)status.st_size},
+        arch, out, finding);
 }

@@ -29,6 +29,7 @@
 #define PROGRAM_OFFSET 8
 #define PROGRAM_FILESZ 32
 #define PROGRAM_ALIGN 48
+#define PROGRAM_TYPE_LOAD 1u
 #define PROGRAM_TYPE_NOTE 4u
 
 #define NOTE_HEAD_SIZE 12u
@@ -206,13 +207,20 @@ static qkern_status notes_walk(struct search *search, const struct bytes *segmen
 static qkern_status segment_read(struct search *search, const struct bytes *file,
                                  const uint8_t *program, struct finding *finding)
 {
+    const uint32_t type = bytes_le32(program);
     const uint64_t alignment = bytes_le64(program + PROGRAM_ALIGN);
     const uint64_t size = bytes_le64(program + PROGRAM_FILESZ);
     struct bytes segment;
 
-    if (bytes_window(file, bytes_le64(program + PROGRAM_OFFSET), size, "note segment", &segment,
+    if (type != PROGRAM_TYPE_LOAD && type != PROGRAM_TYPE_NOTE)
+        return QKERN_OK;
+    /* Loaded segments too: a mapping of what a truncated file lacks would end in SIGBUS. */
+    if (bytes_window(file, bytes_le64(program + PROGRAM_OFFSET), size,
+                     type == PROGRAM_TYPE_LOAD ? "loaded segment" : "note segment", &segment,
                      finding) != QKERN_OK)
         return finding->status;
+    if (type == PROGRAM_TYPE_LOAD)
+        return QKERN_OK;
     if (size > MANIFEST_NOTE_BYTES_LIMIT - search->note_bytes)
         return finding_set(finding, QKERN_E_FORMAT, "more than %u bytes of notes",
                            MANIFEST_NOTE_BYTES_LIMIT);
@@ -249,8 +257,7 @@ qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manife
         if (bytes_read(&programs, (uint64_t)i * PROGRAM_SIZE, program, sizeof program,
                        "program header", finding) != QKERN_OK)
             return finding->status;
-        if (bytes_le32(program) == PROGRAM_TYPE_NOTE &&
-            segment_read(&search, file, program, finding) != QKERN_OK)
+        if (segment_read(&search, file, program, finding) != QKERN_OK)
             return finding->status;
     }
     if (!search.found)

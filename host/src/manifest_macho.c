@@ -25,6 +25,8 @@
 
 #define SEGMENT_SIZE 72u
 #define SEGMENT_NAME 8
+#define SEGMENT_OFFSET 40
+#define SEGMENT_BYTES 48
 #define SEGMENT_SECTIONS 64
 #define SECTION_SIZE 80u
 #define SECTION_BYTES 40
@@ -103,9 +105,13 @@ static qkern_status segment_read(struct search *search, const struct bytes *comm
                                  struct finding *finding)
 {
     uint8_t segment[SEGMENT_SIZE], section[SECTION_SIZE];
-    struct bytes sections;
+    struct bytes content, sections;
 
     if (bytes_read(command, 0, segment, sizeof segment, "segment command", finding) != QKERN_OK)
+        return finding->status;
+    /* A mapping of what a truncated file lacks would end in SIGBUS. */
+    if (bytes_window(search->file, bytes_le64(segment + SEGMENT_OFFSET),
+                     bytes_le64(segment + SEGMENT_BYTES), "segment", &content, finding) != QKERN_OK)
         return finding->status;
     if (!name_is(segment + SEGMENT_NAME, "__TEXT"))
         return QKERN_OK;

@@ -27,7 +27,7 @@ static inline void k_scales_min_unpack(const uint8_t bytes[12], int32_t scale[8]
     }
 }
 
-static inline void k_scales_min_pack(const uint8_t scale[8], const uint8_t min[8],
+static inline void k_scales_min_pack(const int32_t scale[8], const int32_t min[8],
                                      uint8_t bytes[12])
 {
     for (int g = 0; g < 4; g++) {
@@ -52,7 +52,7 @@ static inline void k_scales_unpack(const uint8_t bytes[12], int32_t scale[16])
     }
 }
 
-static inline void k_scales_pack(const uint8_t scale[16], uint8_t bytes[12])
+static inline void k_scales_pack(const int32_t scale[16], uint8_t bytes[12])
 {
     for (int g = 0; g < 8; g++)
         bytes[g] = (uint8_t)((scale[g] & 15) | (scale[g + 8] & 15) << 4);
@@ -70,11 +70,11 @@ static inline void k_pairs_unpack(const uint8_t bytes[64], uint8_t code[K_ELEMEN
                 code[128 * h + 32 * p + l] = bytes[32 * h + l] >> 2 * p & 3;
 }
 
-static inline void k_pairs_pack(const uint8_t code[K_ELEMENTS], uint8_t bytes[64])
+static inline void k_pairs_pack(const int32_t code[K_ELEMENTS], uint8_t bytes[64])
 {
     for (int h = 0; h < 2; h++)
         for (int l = 0; l < 32; l++) {
-            const uint8_t *c = code + 128 * h + l;
+            const int32_t *c = code + 128 * h + l;
             bytes[32 * h + l] =
                 (uint8_t)((c[0] & 3) | (c[32] & 3) << 2 | (c[64] & 3) << 4 | (c[96] & 3) << 6);
         }
@@ -90,7 +90,7 @@ static inline void k_nibbles_unpack(const uint8_t bytes[128], uint8_t code[K_ELE
         }
 }
 
-static inline void k_nibbles_pack(const uint8_t code[K_ELEMENTS], uint8_t bytes[128])
+static inline void k_nibbles_pack(const int32_t code[K_ELEMENTS], uint8_t bytes[128])
 {
     for (int c = 0; c < 4; c++)
         for (int l = 0; l < 32; l++)
@@ -106,7 +106,7 @@ static inline void k_high_bits_unpack(const uint8_t bytes[32], int at, uint8_t c
             code[32 * k + l] = (uint8_t)(code[32 * k + l] | (bytes[l] >> k & 1) << at);
 }
 
-static inline void k_high_bits_pack(const uint8_t code[K_ELEMENTS], int at, uint8_t bytes[32])
+static inline void k_high_bits_pack(const int32_t code[K_ELEMENTS], int at, uint8_t bytes[32])
 {
     for (int l = 0; l < 32; l++)
         bytes[l] = 0;
@@ -131,11 +131,11 @@ static inline void k_sixes_unpack(const uint8_t low[128], const uint8_t high[64]
             }
 }
 
-static inline void k_sixes_pack(const uint8_t code[K_ELEMENTS], uint8_t low[128], uint8_t high[64])
+static inline void k_sixes_pack(const int32_t code[K_ELEMENTS], uint8_t low[128], uint8_t high[64])
 {
     for (int h = 0; h < 2; h++)
         for (int l = 0; l < 32; l++) {
-            const uint8_t *c = code + 128 * h + l;
+            const int32_t *c = code + 128 * h + l;
             low[64 * h + l] = (uint8_t)((c[0] & 15) | (c[64] & 15) << 4);
             low[64 * h + 32 + l] = (uint8_t)((c[32] & 15) | (c[96] & 15) << 4);
             high[32 * h + l] =

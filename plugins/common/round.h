@@ -42,22 +42,16 @@ static inline float clamp_f32(float v, float low, float high)
     return v < high ? v : high;
 }
 
-/* v toward zero, clamped to [0, high]. */
-static inline int32_t trunc_clamped(float v, int32_t high)
-{
-    return (int32_t)clamp_f32(v, 0.0f, (float)high);
-}
-
 /*
- * Nearest integer, ties away from zero, clamped to [-limit, limit]. Adding a half would round it
- * (0.49999997 + 0.5 is 1), so the fraction that truncation leaves decides; it is exact.
+ * Nearest integer, ties away from zero, for |v| < 2^30. Adding a half would round it (0.49999997 +
+ * 0.5 is 1), so the fraction that truncation leaves decides: twice that, which is exact, toward
+ * zero.
  */
-static inline int32_t rha_clamped(float v, int32_t limit)
+static inline int32_t rha(float v)
 {
-    const float inside = clamp_f32(v, (float)-limit, (float)limit);
-    const int32_t whole = (int32_t)inside;
-    const float rest = inside - (float)whole;
-    return whole + (rest >= 0.5f ? 1 : 0) - (rest <= -0.5f ? 1 : 0);
+    const int32_t whole = (int32_t)v;
+    const float rest = v - (float)whole;
+    return whole + (int32_t)(rest + rest);
 }
 
 /* 1 / d, or 0 where that is not a finite number: d = 0, |d| <= 2^-128, NaN. */

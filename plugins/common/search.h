@@ -14,10 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "extremes.h"
 #include "round.h"
-
-/* n and the like are constants where these are used: inlining makes the loops straight. */
-#define SEARCH_INLINE static inline __attribute__((always_inline))
 
 #define SEARCH_MAX 32 /* the largest group */
 #define SEARCH_PASSES 5
@@ -25,16 +23,7 @@
 /* Groups weaker than this are taken as zero. */
 #define SEARCH_TINY 1e-15f
 
-/* The element of largest magnitude, the first of equals, with its sign. NaN is ignored. */
-SEARCH_INLINE float signed_absmax(int n, const float *x)
-{
-    float m = 0.0f;
-    for (int i = 0; i < n; i++)
-        m = fabsf(x[i]) > fabsf(m) ? x[i] : m;
-    return m;
-}
-
-SEARCH_INLINE float sum_in_order(int n, const float *terms)
+ALWAYS_INLINE float sum_in_order(int n, const float *terms)
 {
     float sum = 0.0f;
     for (int i = 0; i < n; i++)
@@ -42,7 +31,7 @@ SEARCH_INLINE float sum_in_order(int n, const float *terms)
     return sum;
 }
 
-SEARCH_INLINE void codes_clear(int n, uint8_t *L)
+ALWAYS_INLINE void codes_clear(int n, int32_t *L)
 {
     for (int i = 0; i < n; i++)
         L[i] = 0;
@@ -55,7 +44,7 @@ struct search_fit {
 };
 
 /* The codes that 1 / scale = s gives, signed, and their sums. */
-SEARCH_INLINE struct search_fit fit_signed(int n, int N, const float *x, const float *w, float s,
+ALWAYS_INLINE struct search_fit fit_signed(int n, int N, const float *x, const float *w, float s,
                                            int32_t *l)
 {
     float a[SEARCH_MAX], b[SEARCH_MAX];
@@ -72,7 +61,7 @@ SEARCH_INLINE struct search_fit fit_signed(int n, int N, const float *x, const f
  * 4.1: symmetric codes 0 .. 2N - 1 with offset N. Tries 1 / scale around -N / m, so that m, the
  * extreme element, comes close to code 0. Returns the scale.
  */
-SEARCH_INLINE float search_qx(int n, int N, const float *x, const float *w, uint8_t *L)
+ALWAYS_INLINE float search_qx(int n, int N, const float *x, const float *w, int32_t *L)
 {
     const float m = signed_absmax(n, x);
     if (fabsf(m) < SEARCH_TINY) {
@@ -85,7 +74,7 @@ SEARCH_INLINE float search_qx(int n, int N, const float *x, const float *w, uint
     float scale = fit.b != 0.0f ? fit.a / fit.b : 0.0f;
     float best = scale * fit.a;
     for (int i = 0; i < n; i++)
-        L[i] = (uint8_t)(l[i] + N);
+        L[i] = l[i] + N;
 
     for (int k = -9; k <= 9; k++) {
         if (k == 0)
@@ -96,7 +85,7 @@ SEARCH_INLINE float search_qx(int n, int N, const float *x, const float *w, uint
         scale = fit.a / fit.b;
         best = scale * fit.a;
         for (int i = 0; i < n; i++)
-            L[i] = (uint8_t)(l[i] + N);
+            L[i] = l[i] + N;
     }
     return scale;
 }
@@ -105,7 +94,7 @@ SEARCH_INLINE float search_qx(int n, int N, const float *x, const float *w, uint
  * 4.2: symmetric codes 0 .. 2N - 1 with offset N, weights x * x. Starts from 1 / scale = -N / m,
  * then moves one code at a time to where the other codes' best scale puts it. Returns the scale.
  */
-SEARCH_INLINE float search_q3(int n, int N, const float *x, uint8_t *L)
+ALWAYS_INLINE float search_q3(int n, int N, const float *x, int32_t *L)
 {
     const float m = signed_absmax(n, x);
     if (fabsf(m) < SEARCH_TINY) {
@@ -142,7 +131,7 @@ SEARCH_INLINE float search_q3(int n, int N, const float *x, uint8_t *L)
             break;
     }
     for (int i = 0; i < n; i++)
-        L[i] = (uint8_t)(l[i] + N);
+        L[i] = l[i] + N;
     return fit.b > 0.0f ? fit.a / fit.b : 0.0f;
 }
 
@@ -155,7 +144,7 @@ struct qkx_steps {
 };
 
 /* The error of x against scale * l + minimum. */
-SEARCH_INLINE float qkx_error(int n, const float *x, const float *w, const float *l, float scale,
+ALWAYS_INLINE float qkx_error(int n, const float *x, const float *w, const float *l, float scale,
                               float minimum, bool absolute)
 {
     float terms[SEARCH_MAX];
@@ -172,14 +161,11 @@ SEARCH_INLINE float qkx_error(int n, const float *x, const float *w, const float
  * negated minimum. (4.4 says hi <= lo where 4.3 says hi == lo. For numbers that is the same, as lo
  * is at most 0 or the least element, and for NaN both are false.)
  */
-SEARCH_INLINE float search_qkx(int n, int N, const float *x, const float *w, struct qkx_steps try,
-                               float *minimum, uint8_t *L)
+ALWAYS_INLINE float search_qkx(int n, int N, const float *x, const float *w, struct qkx_steps try,
+                               float *minimum, int32_t *L)
 {
-    float lo = x[0], hi = x[0];
-    for (int i = 1; i < n; i++) {
-        lo = x[i] < lo ? x[i] : lo;
-        hi = x[i] > hi ? x[i] : hi;
-    }
+    float lo, hi;
+    min_max(n, x, &lo, &hi);
     float sum_w = 0.0f, sum_x = 0.0f;
     for (int i = 0; i < n; i++) {
         sum_w += w[i];
@@ -199,7 +185,7 @@ SEARCH_INLINE float search_qkx(int n, int N, const float *x, const float *w, str
     for (int i = 0; i < n; i++) {
         const int32_t code = rne_clamped(s0 * (x[i] - lo), 0, N);
         l[i] = (float)code;
-        L[i] = (uint8_t)code;
+        L[i] = code;
     }
     float best = qkx_error(n, x, w, l, scale, lo, try.absolute);
 
@@ -233,7 +219,7 @@ SEARCH_INLINE float search_qkx(int n, int N, const float *x, const float *w, str
         if (!(error < best))
             continue;
         for (int i = 0; i < n; i++)
-            L[i] = (uint8_t)l[i];
+            L[i] = (int32_t)l[i];
         best = error;
         scale = this_scale;
         lo = this_min;
@@ -243,7 +229,7 @@ SEARCH_INLINE float search_qkx(int n, int N, const float *x, const float *w, str
 }
 
 /* The error of x against codes of 1 / scale = s, clamped above only. */
-SEARCH_INLINE float qp_error(int n, int N, const float *x, const float *w, float s)
+ALWAYS_INLINE float qp_error(int n, int N, const float *x, const float *w, float s)
 {
     const float c = 1.0f / s;
     float sum = 0.0f;
@@ -260,7 +246,7 @@ SEARCH_INLINE float qp_error(int n, int N, const float *x, const float *w, float
  * 4.5: codes 0 .. N of values that are not negative, without minimum. Returns the scale. A code is
  * read back as the unsigned byte in which it is stored, so -1 is 255.
  */
-SEARCH_INLINE float search_qp(int n, int N, const float *x, const float *w, uint8_t *L)
+ALWAYS_INLINE float search_qp(int n, int N, const float *x, const float *w, int32_t *L)
 {
     float hi = 0.0f;
     for (int i = 0; i < n; i++)
@@ -274,7 +260,7 @@ SEARCH_INLINE float search_qp(int n, int N, const float *x, const float *w, uint
     const float c = 1.0f / s;
     float best = 0.0f;
     for (int i = 0; i < n; i++) {
-        const float e = x[i] - c * (float)(uint8_t)rne(s * x[i]);
+        const float e = x[i] - c * (float)(rne(s * x[i]) & 255);
         best += w[i] * e * e;
     }
     for (int k = -4; k <= 4; k++) {
@@ -292,7 +278,7 @@ SEARCH_INLINE float search_qp(int n, int N, const float *x, const float *w, uint
     for (int i = 0; i < n; i++) {
         int32_t l = rne(s * x[i]);
         l = l < N ? l : N;
-        L[i] = (uint8_t)l;
+        L[i] = l & 255;
         fit.a += w[i] * x[i] * (float)l;
         fit.b += w[i] * (float)l * (float)l;
     }
@@ -312,7 +298,7 @@ SEARCH_INLINE float search_qp(int n, int N, const float *x, const float *w, uint
             b += w[i] * (float)to * (float)to;
             if (!(a * a * fit.b > fit.a * fit.a * b))
                 continue;
-            L[i] = (uint8_t)to;
+            L[i] = to & 255;
             fit = (struct search_fit){a, b};
             changed = true;
         }

@@ -49,10 +49,8 @@ void bf16_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
  * Element i adds w * x to partial i mod 16. The two loops are one, cut where n stops filling all
  * partials. load reads an element of size bytes.
  */
-static inline __attribute__((always_inline)) float floats_vec_dot(uint64_t n, const uint8_t *w,
-                                                                  const uint8_t *x,
-                                                                  float (*load)(const void *),
-                                                                  uint64_t size)
+ALWAYS_INLINE float floats_vec_dot(uint64_t n, const uint8_t *w, const uint8_t *x,
+                                   float (*load)(const void *), uint64_t size)
 {
     float p[FLOAT_PARTIALS] = {0};
     uint64_t i = 0;

@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
+#include "common/extremes.h"
 #include "common/round.h"
-#include "common/search.h"
 #include "common/step.h"
 
 #include "kblock.h"
@@ -14,10 +14,8 @@
 
 /* Dequantize */
 
-static inline __attribute__((always_inline)) void k_values(struct k_shape shape,
-                                                           const struct k_scales *s,
-                                                           const uint8_t *restrict code,
-                                                           float *restrict y)
+ALWAYS_INLINE void k_values(struct k_shape shape, const struct k_scales *s,
+                            const uint8_t *restrict code, float *restrict y)
 {
     for (int g = 0; g < K_ELEMENTS / shape.group; g++) {
         const float d = s->d * (float)s->scale[g];
@@ -49,10 +47,8 @@ K_DEQUANTIZE(q6_K)
 
 /* vec_dot: unit u is block u. */
 
-static inline __attribute__((always_inline)) float k_unit(struct k_shape shape,
-                                                          const struct k_scales *s,
-                                                          const uint8_t *code,
-                                                          const struct qkern_block_q8_K *x)
+ALWAYS_INLINE float k_unit(struct k_shape shape, const struct k_scales *s, const uint8_t *code,
+                           const struct qkern_block_q8_K *x)
 {
     int32_t sum = 0; /* 256 * 128 * 32 * 128 at most (Q6_K) */
     int32_t min = 0; /* 16 * 63 * 32768 at most */

@@ -22,12 +22,12 @@ struct k_search {
     float scale[K_GROUPS_MAX];
     float min[K_GROUPS_MAX];    /* not negative; unset without minimum */
     float weight[K_GROUPS_MAX]; /* the sum of its elements' weights; only with importance */
-    uint8_t code[K_ELEMENTS];   /* from 0, as stored */
+    int32_t code[K_ELEMENTS];   /* from 0, as stored */
 };
 
 /* Weights */
 
-SEARCH_INLINE float sum_of_squares(int n, const float *x)
+ALWAYS_INLINE float sum_of_squares(int n, const float *x)
 {
     float sum = 0.0f;
     for (int i = 0; i < n; i++)
@@ -35,22 +35,22 @@ SEARCH_INLINE float sum_of_squares(int n, const float *x)
     return sum;
 }
 
-static inline void importance_weights(int n, const float *x, const float *importance, float sigma2,
+ALWAYS_INLINE void importance_weights(int n, const float *x, const float *importance, float sigma2,
                                       float *w)
 {
     for (int i = 0; i < n; i++)
         w[i] = importance[i] * sqrtf(sigma2 + x[i] * x[i]);
 }
 
-static inline void magnitude_weights(int n, const float *x, float base, float *w)
+ALWAYS_INLINE void magnitude_weights(int n, const float *x, float base, float *w)
 {
     for (int i = 0; i < n; i++)
         w[i] = base + fabsf(x[i]);
 }
 
 /* Step 3: the codes of all groups whose stored scale is not 0; the others keep the search's. */
-SEARCH_INLINE void k_requantize(struct k_shape shape, const struct k_scales *s,
-                                const float *restrict x, uint8_t *restrict code)
+ALWAYS_INLINE void k_requantize(struct k_shape shape, const struct k_scales *s,
+                                const float *restrict x, int32_t *restrict code)
 {
     for (int g = 0; g < K_ELEMENTS / shape.group; g++) {
         const float d = s->d * (float)s->scale[g];
@@ -59,7 +59,7 @@ SEARCH_INLINE void k_requantize(struct k_shape shape, const struct k_scales *s,
         const float m = shape.has_min ? s->dmin * (float)s->min[g] : 0.0f;
         for (int e = g * shape.group; e < (g + 1) * shape.group; e++) {
             const float v = (shape.has_min ? x[e] + m : x[e]) / d;
-            code[e] = (uint8_t)(rne_clamped(v, shape.low, shape.high) - shape.low);
+            code[e] = rne_clamped(v, shape.low, shape.high) - shape.low;
         }
     }
 }
@@ -72,7 +72,7 @@ static const struct qkx_steps q5_K_steps = {-0.5f, 0.1f, 15, false};
 static const struct qkx_steps weighted_steps = {-0.9f, 0.05f, 36, false};
 
 /* Steps 1 and 2. sigma_factor scales the block's mean square in the importance weights. */
-SEARCH_INLINE void k_search_min(struct k_shape shape, struct qkx_steps steps, bool add_rms,
+ALWAYS_INLINE void k_search_min(struct k_shape shape, struct qkx_steps steps, bool add_rms,
                                 const float *x, struct k_search *found)
 {
     const int n = shape.group;
@@ -84,7 +84,7 @@ SEARCH_INLINE void k_search_min(struct k_shape shape, struct qkx_steps steps, bo
     }
 }
 
-SEARCH_INLINE void k_search_min_weighted(struct k_shape shape, float sigma_factor, const float *x,
+ALWAYS_INLINE void k_search_min_weighted(struct k_shape shape, float sigma_factor, const float *x,
                                          const float *importance, struct k_search *found)
 {
     const int n = shape.group;
@@ -103,7 +103,7 @@ SEARCH_INLINE void k_search_min_weighted(struct k_shape shape, float sigma_facto
  * only cancellation in the search can make, wraps to the limit, as in the reference's unsigned
  * bytes.
  */
-SEARCH_INLINE float round_scales(int n, int limit, const float *scale, uint8_t *rounded)
+ALWAYS_INLINE float round_scales(int n, int limit, const float *scale, int32_t *rounded)
 {
     float largest = 0.0f;
     for (int g = 0; g < n; g++)
@@ -111,8 +111,8 @@ SEARCH_INLINE float round_scales(int n, int limit, const float *scale, uint8_t *
 
     const float inverse = largest > 0.0f ? (float)limit / largest : 0.0f;
     for (int g = 0; g < n; g++) {
-        const uint8_t byte = (uint8_t)rne(inverse * scale[g]);
-        rounded[g] = byte < limit ? byte : (uint8_t)limit;
+        const int32_t byte = rne(inverse * scale[g]) & 255;
+        rounded[g] = byte < limit ? byte : limit;
     }
     return largest > 0.0f ? largest / (float)limit : 0.0f;
 }
@@ -121,11 +121,11 @@ SEARCH_INLINE float round_scales(int n, int limit, const float *scale, uint8_t *
 struct k_rounded {
     float d;
     float dmin;
-    uint8_t scale[K_GROUPS_MAX];
-    uint8_t min[K_GROUPS_MAX];
+    int32_t scale[K_GROUPS_MAX];
+    int32_t min[K_GROUPS_MAX];
 };
 
-SEARCH_INLINE struct k_rounded k_round(struct k_shape shape, const struct k_search *found)
+ALWAYS_INLINE struct k_rounded k_round(struct k_shape shape, const struct k_search *found)
 {
     const int groups = K_ELEMENTS / shape.group;
     struct k_rounded r;
@@ -134,7 +134,7 @@ SEARCH_INLINE struct k_rounded k_round(struct k_shape shape, const struct k_sear
     return r;
 }
 
-SEARCH_INLINE struct k_rounded k_round_weighted(struct k_shape shape, const struct k_search *found)
+ALWAYS_INLINE struct k_rounded k_round_weighted(struct k_shape shape, const struct k_search *found)
 {
     const int groups = K_ELEMENTS / shape.group;
     struct k_rounded r;
@@ -214,7 +214,7 @@ static inline float extreme_scale(const struct k_search *found)
 }
 
 /* scale holds the scales with their offset of 32, d belongs to them. */
-static void q3_K_store(float d, const uint8_t scale[16], const float *x, struct k_search *found,
+static void q3_K_store(float d, const int32_t scale[16], const float *x, struct k_search *found,
                        struct qkern_block_q3_K *b)
 {
     store_scale(b->d, d);
@@ -233,7 +233,7 @@ void q3_K_quantize(uint64_t n, const float *x, void *blocks)
         for (int g = 0; g < 16; g++)
             found.scale[g] = search_q3(16, 4, x + 16 * g, found.code + 16 * g);
 
-        uint8_t scale[16] = {0};
+        int32_t scale[16] = {0};
         const float extreme = extreme_scale(&found);
         if (extreme == 0.0f) {
             q3_K_store(0.0f, scale, x, &found, b);
@@ -241,7 +241,7 @@ void q3_K_quantize(uint64_t n, const float *x, void *blocks)
         }
         const float inverse = -32.0f / extreme;
         for (int g = 0; g < 16; g++)
-            scale[g] = (uint8_t)(rne_clamped(inverse * found.scale[g], -32, 31) + 32);
+            scale[g] = rne_clamped(inverse * found.scale[g], -32, 31) + 32;
         q3_K_store(1.0f / inverse, scale, x, &found, b);
     }
 }
@@ -258,7 +258,7 @@ void q3_K_quantize_weighted(uint64_t n, const float *x, const float *importance,
             found.weight[g] = sum_in_order(16, w);
             found.scale[g] = search_qx(16, 4, x + 16 * g, w, found.code + 16 * g);
         }
-        uint8_t scale[16];
+        int32_t scale[16];
         const float d = search_qx(16, 32, found.scale, found.weight, scale);
         q3_K_store(d, scale, x, &found, b);
     }

@@ -6,13 +6,12 @@
  * minimum: value = q * d + m with codes 0 .. N. Codes are computed with the f32 scale, not with the
  * stored f16 one.
  */
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include <qkern/blocks.h>
 
 #include "common/bytes.h"
+#include "common/extremes.h"
 #include "common/round.h"
 #include "common/search.h"
 #include "common/step.h"
@@ -23,7 +22,7 @@
 
 /* Codes in memory: byte j has the low four bits of element j and of element j + 16. */
 
-static void nibbles_pack(const uint8_t q[ELEMENTS], uint8_t qs[16])
+static void nibbles_pack(const int32_t q[ELEMENTS], uint8_t qs[16])
 {
     for (int j = 0; j < 16; j++)
         qs[j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
@@ -39,7 +38,7 @@ static void nibbles_unpack(const uint8_t qs[16], uint8_t q[ELEMENTS])
 
 /* The fifth bit of element e is bit e of a 32-bit word. */
 
-static void fifth_bits_pack(const uint8_t q[ELEMENTS], uint8_t qh[4])
+static void fifth_bits_pack(const int32_t q[ELEMENTS], uint8_t qh[4])
 {
     uint32_t word = 0;
     for (int e = 0; e < ELEMENTS; e++)
@@ -57,41 +56,47 @@ static void fifth_bits_unpack(const uint8_t qh[4], uint8_t q[ELEMENTS])
 /* Quantize */
 
 /* Symmetric codes: the extreme element gets code 0. Returns d. */
-static inline float symmetric_codes(const float *x, int N, uint8_t q[ELEMENTS])
+ALWAYS_INLINE float symmetric_codes(const float *x, int N, int32_t q[ELEMENTS])
 {
     const float d = signed_absmax(ELEMENTS, x) / (float)-N;
     const float id = reciprocal(d);
 
+    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (uint8_t)trunc_clamped(x[e] * id + ((float)N + 0.5f), 2 * N - 1);
+        v[e] = clamp_f32(x[e] * id + ((float)N + 0.5f), 0.0f, (float)(2 * N - 1));
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (int32_t)v[e];
     return d;
 }
 
 /* Codes above a minimum, *m. Returns d. */
-static inline float minimum_codes(const float *x, int N, uint8_t q[ELEMENTS], float *m)
+ALWAYS_INLINE float minimum_codes(const float *x, int N, int32_t q[ELEMENTS], float *m)
 {
-    float lo = FLT_MAX, hi = -FLT_MAX;
-    for (int e = 0; e < ELEMENTS; e++) {
-        lo = x[e] < lo ? x[e] : lo;
-        hi = x[e] > hi ? x[e] : hi;
-    }
+    float lo, hi;
+    min_max(ELEMENTS, x, &lo, &hi);
     const float d = (hi - lo) / (float)N;
     const float id = reciprocal(d);
 
+    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (uint8_t)trunc_clamped((x[e] - lo) * id + 0.5f, N);
+        v[e] = clamp_f32((x[e] - lo) * id + 0.5f, 0.0f, (float)N);
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (int32_t)v[e];
     *m = lo;
     return d;
 }
 
 /* Codes -127 .. 127. Returns d. */
-static inline float signed_codes(const float *x, int8_t q[ELEMENTS])
+ALWAYS_INLINE float signed_codes(const float *x, int8_t q[ELEMENTS])
 {
-    const float d = fabsf(signed_absmax(ELEMENTS, x)) / 127.0f;
+    const float d = absmax(ELEMENTS, x) / 127.0f;
     const float id = reciprocal(d);
 
+    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (int8_t)rha_clamped(x[e] * id, 127);
+        v[e] = clamp_f32(x[e] * id, -127.0f, 127.0f);
+    for (int e = 0; e < ELEMENTS; e++)
+        q[e] = (int8_t)rha(v[e]);
     return d;
 }
 
@@ -99,7 +104,7 @@ void q4_0_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {
     struct qkern_block_q4_0 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         store_scale(b->d, symmetric_codes(x, 8, q));
         nibbles_pack(q, b->qs);
     }
@@ -109,7 +114,7 @@ void q4_1_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {
     struct qkern_block_q4_1 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         float m;
         store_scale(b->d, minimum_codes(x, 15, q, &m));
         store_scale(b->m, m);
@@ -121,7 +126,7 @@ void q5_0_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {
     struct qkern_block_q5_0 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         store_scale(b->d, symmetric_codes(x, 16, q));
         fifth_bits_pack(q, b->qh);
         nibbles_pack(q, b->qs);
@@ -132,7 +137,7 @@ void q5_1_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {
     struct qkern_block_q5_1 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         float m;
         store_scale(b->d, minimum_codes(x, 31, q, &m));
         store_scale(b->m, m);
@@ -185,7 +190,7 @@ void q4_0_quantize_weighted(uint64_t n, const float *x, const float *importance,
     const float sigma2 = row_mean_square(n, x);
     struct qkern_block_q4_0 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         float w[ELEMENTS];
         block_weights(x, importance, sigma2, w);
         store_scale(b->d, search_qx(ELEMENTS, 8, x, w, q));
@@ -198,7 +203,7 @@ void q4_1_quantize_weighted(uint64_t n, const float *x, const float *importance,
     const float sigma2 = row_mean_square(n, x);
     struct qkern_block_q4_1 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         float w[ELEMENTS], minimum;
         block_weights(x, importance, sigma2, w);
         store_scale(b->d, search_qkx(ELEMENTS, 15, x, w, weighted_steps, &minimum, q));
@@ -212,7 +217,7 @@ void q5_0_quantize_weighted(uint64_t n, const float *x, const float *importance,
     const float sigma2 = row_mean_square(n, x);
     struct qkern_block_q5_0 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         float w[ELEMENTS];
         block_weights(x, importance, sigma2, w);
         store_scale(b->d, search_qx(ELEMENTS, 16, x, w, q));
@@ -226,7 +231,7 @@ void q5_1_quantize_weighted(uint64_t n, const float *x, const float *importance,
     const float sigma2 = row_mean_square(n, x);
     struct qkern_block_q5_1 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
-        uint8_t q[ELEMENTS];
+        int32_t q[ELEMENTS];
         float w[ELEMENTS], minimum;
         block_weights(x, importance, sigma2, w);
         store_scale(b->d, search_qkx(ELEMENTS, 31, x, w, weighted_steps, &minimum, q));

@@ -110,7 +110,7 @@ void image_elf_begin(struct image *image, uint32_t arch, uint32_t segments)
     image_put16(image, 52, 64);                                    /* size of this header */
     image_put16(image, 54, 56);                                    /* size of a program header */
     image->programs_at = image_append(image, NULL, 56 * (size_t)(segments + 1));
-    program_add(image, 1, 0, 4096, 4096); /* PT_LOAD */
+    program_add(image, 1, 0, image->size, 4096); /* PT_LOAD; grows with the file */
 }
 
 void image_segment_begin(struct image *image, uint64_t alignment)
@@ -148,6 +148,8 @@ void image_segment_end(struct image *image)
 
     image_put64(image, header + 32, size);
     image_put64(image, header + 40, size);
+    image_put64(image, image->programs_at + 32, image->size);
+    image_put64(image, image->programs_at + 40, image->size);
 }
 
 void image_elf(struct image *image, uint32_t arch, uint64_t alignment)
@@ -214,6 +216,7 @@ void image_macho(struct image *image, uint32_t arch)
     image->manifest_at = image_append(image, &manifest, sizeof manifest);
     image_put64(image, image->section_at + 40, sizeof manifest);
     image_put32(image, image->section_at + 48, (uint32_t)image->manifest_at);
+    image_put64(image, text + 48, image->size); /* __TEXT is the whole file */
 }
 
 void image_universal(struct image *image, int wide, const struct image *slices, uint32_t count)

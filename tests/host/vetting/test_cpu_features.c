@@ -640,6 +640,12 @@ static void each_missing_need_is_named_with_its_reason(void **state)
     assert_string_equal(text, "needs f16c, fma, avx2: " XSAVE_OFF
                               "; avx512vl: the CPU does not have it (CPUID.7.0:EBX[31] is 0)");
 
+    x86_features(&nehalem, &features);
+    assert_false(features_cover(&features, needed, text, sizeof text));
+    assert_string_equal(text, "needs f16c, fma, avx2, avx512vl: the CPU does not have it "
+                              "(CPUID.1:ECX[29] is 0; CPUID.1:ECX[12] is 0; CPUID.7.0:EBX[5] is "
+                              "0; CPUID.7.0:EBX[31] is 0)");
+
     x86_features(&haswell, &features);
     assert_int_equal(features_mask(&features, "-fma,-avx2", NULL), QKERN_OK);
     assert_false(features_cover(&features, needed, text, sizeof text));

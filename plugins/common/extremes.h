@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The extreme elements of a block. Of equal ones the first wins, which decides the sign of m and
+ * the sign of a zero; NaN is ignored. The value is found first, in any order, then where it stands:
+ * two loops without branches in place of one that depends on itself.
+ */
+#ifndef QKERN_COMMON_EXTREMES_H
+#define QKERN_COMMON_EXTREMES_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "half.h"
+
+/* max |x|, 0 if there is no number at all. Four at a time: n is a multiple of four. */
+ALWAYS_INLINE float absmax(int n, const float *x)
+{
+    float largest[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int i = 0; i < n; i += 4)
+        for (int k = 0; k < 4; k++) {
+            const float a = fabsf(x[i + k]);
+            largest[k] = a > largest[k] ? a : largest[k];
+        }
+    /* Magnitudes order as their bits do, and integers are compared without a branch. */
+    uint32_t bits = 0;
+    for (int k = 0; k < 4; k++)
+        bits = f32_bits(largest[k]) > bits ? f32_bits(largest[k]) : bits;
+    return f32_from_bits(bits);
+}
+
+/* The first element whose magnitude is a; 0 if there is none. */
+ALWAYS_INLINE float first_of_magnitude(int n, const float *x, float a)
+{
+    for (int i = 0; i < n; i++)
+        if (fabsf(x[i]) == a)
+            return x[i];
+    return 0.0f;
+}
+
+/* The element of largest magnitude, with its sign; +0 for zeros. */
+ALWAYS_INLINE float signed_absmax(int n, const float *x)
+{
+    const float largest = absmax(n, x);
+    if (largest == 0.0f)
+        return 0.0f;
+
+    uint32_t positive = 0, negative = 0;
+    for (int i = 0; i < n; i++) {
+        positive |= x[i] == largest ? 1 : 0;
+        negative |= x[i] == -largest ? 1 : 0;
+    }
+    if (positive & negative)
+        return first_of_magnitude(n, x, largest);
+    return f32_from_bits(f32_bits(largest) | negative << 31);
+}
+
+/* The least and the greatest element; FLT_MAX and -FLT_MAX if there is no number at all. As absmax:
+ * n is a multiple of four. */
+ALWAYS_INLINE void min_max(int n, const float *x, float *min, float *max)
+{
+    float lo[4] = {FLT_MAX, FLT_MAX, FLT_MAX, FLT_MAX};
+    float hi[4] = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
+    for (int i = 0; i < n; i += 4)
+        for (int k = 0; k < 4; k++) {
+            lo[k] = x[i + k] < lo[k] ? x[i + k] : lo[k];
+            hi[k] = x[i + k] > hi[k] ? x[i + k] : hi[k];
+        }
+    for (int k = 1; k < 4; k++) {
+        lo[0] = lo[k] < lo[0] ? lo[k] : lo[0];
+        hi[0] = hi[k] > hi[0] ? hi[k] : hi[0];
+    }
+    *min = lo[0] == 0.0f ? first_of_magnitude(n, x, 0.0f) : lo[0];
+    *max = hi[0] == 0.0f ? first_of_magnitude(n, x, 0.0f) : hi[0];
+}
+
+#endif

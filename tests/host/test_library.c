@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* What libqkern.so exports and needs, read from the file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <link.h>
+
+#include <qkern.h>
+
+static char file[1 << 23];
+static const ElfW(Ehdr) *header = (const void *)file;
+
+static const ElfW(Shdr) * section_find(uint32_t type, const char *name)
+{
+    const ElfW(Shdr) *sections = (const void *)(file + header->e_shoff);
+    const char *names = file + sections[header->e_shstrndx].sh_offset;
+
+    for (size_t i = 0; i < header->e_shnum; i++)
+        if (sections[i].sh_type == type &&
+            (name == NULL || strcmp(names + sections[i].sh_name, name) == 0))
+            return &sections[i];
+    return NULL;
+}
+
+static const ElfW(Phdr) * segment_find(uint32_t type)
+{
+    const ElfW(Phdr) *segments = (const void *)(file + header->e_phoff);
+
+    for (size_t i = 0; i < header->e_phnum; i++)
+        if (segments[i].p_type == type)
+            return &segments[i];
+    return NULL;
+}
+
+static const char *linked_strings(const ElfW(Shdr) * section)
+{
+    return file +
+           ((const ElfW(Shdr) *)(const void *)(file + header->e_shoff))[section->sh_link].sh_offset;
+}
+
+static int read_library(void **state)
+{
+    (void)state;
+    FILE *stream = fopen(LIBRARY_FILE, "rb");
+    assert_non_null(stream);
+    size_t size = fread(file, 1, sizeof file, stream);
+    fclose(stream);
+    assert_true(size > sizeof *header && size < sizeof file);
+    assert_memory_equal(file, ELFMAG, SELFMAG);
+    return 0;
+}
+
+static void it_exports_only_the_public_functions(void **state)
+{
+    const ElfW(Shdr) *section = section_find(SHT_DYNSYM, NULL);
+    size_t exported = 0;
+
+    (void)state;
+    assert_non_null(section);
+    const ElfW(Sym) *symbols = (const void *)(file + section->sh_offset);
+    for (size_t i = 0; i < section->sh_size / sizeof *symbols; i++) {
+        const char *name = linked_strings(section) + symbols[i].st_name;
+        if (symbols[i].st_shndx == SHN_UNDEF)
+            continue;
+        exported++;
+        assert_int_equal(strncmp(name, "qkern_", 6), 0);
+        assert_int_equal(ELF64_ST_TYPE(symbols[i].st_info), STT_FUNC);
+    }
+    assert_int_equal(exported, 26);
+}
+
+static void it_needs_only_libc(void **state)
+{
+    const ElfW(Shdr) *section = section_find(SHT_DYNAMIC, NULL);
+    size_t needed = 0;
+
+    (void)state;
+    assert_non_null(section);
+    const ElfW(Dyn) *entries = (const void *)(file + section->sh_offset);
+    for (const ElfW(Dyn) *entry = entries; entry->d_tag != DT_NULL; entry++) {
+        assert_int_not_equal(entry->d_tag, DT_TEXTREL);
+        assert_int_not_equal(entry->d_tag, DT_RPATH);
+        assert_int_not_equal(entry->d_tag, DT_RUNPATH);
+        if (entry->d_tag != DT_NEEDED)
+            continue;
+        const char *name = linked_strings(section) + entry->d_un.d_val;
+        if (strncmp(name, "libc.so", 7) != 0 && strncmp(name, "ld-linux", 8) != 0)
+            fail_msg("libqkern.so needs %s", name);
+        needed++;
+    }
+    assert_true(needed >= 1);
+}
+
+static void it_has_no_writable_surprises(void **state)
+{
+    const ElfW(Shdr) *data = section_find(SHT_PROGBITS, ".data");
+    const ElfW(Shdr) *bss = section_find(SHT_NOBITS, ".bss");
+
+    (void)state;
+    assert_null(segment_find(PT_TLS));
+    assert_non_null(segment_find(PT_GNU_RELRO));
+    assert_int_equal(segment_find(PT_GNU_STACK)->p_flags & PF_X, 0);
+    /* __dso_handle; the compiler's `completed` and the count of loads. */
+    assert_true(data == NULL || data->sh_size <= 16);
+    assert_true(bss == NULL || bss->sh_size <= 24);
+}
+
+static void the_shared_library_works(void **state)
+{
+    qkern_options options = QKERN_OPTIONS_INIT;
+    const float x[3] = {1, 2, 3};
+    float result = 0;
+    qkern *q = NULL;
+
+    (void)state;
+    options.flags = QKERN_OPEN_NO_ENVIRONMENT;
+    assert_int_equal(qkern_open(&options, &q, NULL), QKERN_OK);
+    assert_int_equal(qkern_vec_dot(q, QKERN_TYPE_F32, 3, x, 12, x, 12, &result, NULL), QKERN_OK);
+    assert_float_equal(result, 14, 0);
+    /* The build tree has the layout of an installed one: plugins are found beside the library. */
+    qkern_record record = {.struct_size = (uint32_t)sizeof record};
+    assert_int_equal(qkern_record_get(q, 0, &record, NULL), QKERN_OK);
+    assert_string_equal(record.origin, "beside libqkern");
+    assert_int_equal(strncmp(record.path, QKERN_TEST_PLUGIN_DIR "/", strlen(QKERN_TEST_PLUGIN_DIR)),
+                     0);
+    assert_int_equal(qkern_close(q, NULL), QKERN_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_exports_only_the_public_functions),
+        cmocka_unit_test(it_needs_only_libc),
+        cmocka_unit_test(it_has_no_writable_surprises),
+        cmocka_unit_test(the_shared_library_works),
+    };
+    return cmocka_run_group_tests(tests, read_library, NULL);
+}
