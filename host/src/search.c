@@ -263,7 +263,7 @@ qkern_status search_beside(char **out, qkern_error *error)
     *out = NULL;
     if (!image_find((const void *)(uintptr_t)search_beside, &image))
         return QKERN_OK;
-    const char *path = image.path;
+    const char *path = image_path(&image);
     if (path[0] == '\0') {
         /* Linked into the program: its path is not what argv[0] claims, but what the kernel says.
          */

@@ -282,8 +282,12 @@ static void names_of_stages_and_entries(void **state)
     assert_string_equal(qkern_entry_name(QKERN_ENTRY_QUANTIZE), "quantize");
     assert_string_equal(qkern_entry_name(QKERN_ENTRY_QUANTIZE_WEIGHTED), "quantize_weighted");
     assert_string_equal(qkern_entry_name(QKERN_ENTRY_LIMIT), "unknown entry point");
-    assert_string_equal(qkern_status_name(QKERN_E_BUSY), "QKERN_E_BUSY");
-    assert_string_equal(qkern_status_text(QKERN_E_BUSY), "in use");
+#define STATUS(IDENTIFIER, VALUE, TEXT)                                                            \
+    assert_int_equal(QKERN_##IDENTIFIER, VALUE);                                                   \
+    assert_string_equal(qkern_status_name(QKERN_##IDENTIFIER), "QKERN_" #IDENTIFIER);              \
+    assert_string_equal(qkern_status_text(QKERN_##IDENTIFIER), TEXT);
+    QKERN_STATUSES(STATUS)
+#undef STATUS
     assert_string_equal(qkern_status_name((qkern_status)99), "unknown status");
     assert_string_equal(qkern_status_text((qkern_status)99), "unknown status");
     assert_string_equal(qkern_version(), QKERN_VERSION);
