@@ -124,10 +124,10 @@ QKERN_API qkern_status qkern_gguf_pair_find(const qkern_gguf *g, const char *key
                                             qkern_gguf_pair *out, qkern_error *error);
 
 /*
- * Walks an array: start with *cursor = 0 and call until QKERN_E_NOT_FOUND (end of the array). Each
- * call yields the next element and advances the cursor.
+ * Walks an array: start with *position = 0 and call until QKERN_E_NOT_FOUND (end of the array).
+ * Each call yields the next element and advances the position.
  */
-QKERN_API qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *cursor,
+QKERN_API qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *position,
                                              qkern_gguf_value *element, qkern_error *error);
 
 /*
