@@ -2,6 +2,7 @@
 -- qkern golden: holds kernels to vectors of the reference; the format is that of
 -- tests/golden/README.md.
 local qk = require "qkern"
+local contract = require "qkern.commands.support.contract"
 local failure = require "qkern.commands.support.failure"
 local options = require "qkern.commands.support.options"
 local text = require "qkern.commands.support.text"
@@ -14,9 +15,9 @@ local golden = {
     help = [[
 Runs the vectors in DIR against the kernels that are chosen here, or those of one plugin. quantize
 and dequantize must give the reference's bytes. vec_dot must be within 1e-5 of the sum of the
-magnitudes of the reference's value, and bit-equal to the scalar kernel. A case whose kernel does not
-exist is counted as skipped, with the reason. The exit status is 1 if a case failed, and 2 if a file
-cannot be read or understood.
+magnitudes of the reference's value, and have the bits of the numeric contract. A case whose kernel
+does not exist is counted as skipped, with the reason. The exit status is 1 if a case failed, and 2 if
+a file cannot be read or understood.
 ]],
     options = {
         {"--plugin", "NAME", "judge this plugin's own kernels"},
@@ -24,7 +25,7 @@ cannot be read or understood.
     },
 }
 
-local REFERENCE = "scalar"
+local REFERENCE = "scalar" -- the plugin that defines the types that contract.lua does not have
 local TOLERANCE, TINY = 1e-5, 1e-30
 
 -- --- reading -------------------------------------------------------------------------------------
@@ -295,10 +296,9 @@ local function check_vec_dot(kernel, kind, case, reference)
         return ("vec_dot: expected %s (%.9g) within %.3g, found %s (%.9g)"):format(
             hex(case.dot), expected, TOLERANCE * case.dotabs + TINY, hex(bits), found)
     end
-    if reference then
-        return compare_floats("vec_dot against " .. REFERENCE,
-                              string.pack("<f", reference:vec_dot(w, a)), bits)
-    end
+    local bound = contract.vec_dot(kind.name, case.q, case.a)
+        or reference and string.pack("<f", reference:vec_dot(w, a))
+    return bound and compare_floats("vec_dot against the contract", bound, bits)
 end
 
 -- The entry points and checks that a case takes.
@@ -334,8 +334,8 @@ local function find_kernel(kind, plugin)
     error(result, 0)
 end
 
--- What judges vec_dot to the bit: nil if the judged kernel is itself the reference, or if there is
--- none.
+-- The plugin's kernel that judges vec_dot where the contract is not at hand in Lua: nil if the judged
+-- kernel is itself the reference, or if there is none.
 local function find_reference(kind, plugin)
     local number = qk.choice(kind.name, "vec_dot")
     local judged = plugin or number and qk.plugins()[number].name

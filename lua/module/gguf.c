@@ -7,7 +7,10 @@
 
 #include "module.h"
 
-/* A reader's user value 1 is its mapping, until it is closed. */
+/* A reader's user values: its mapping, until it is closed; and the numbers of its tensors by name,
+ * a table that is made when first needed. */
+enum { MAPPING_VALUE = 1, NAMES_VALUE, USER_VALUES = NAMES_VALUE };
+
 struct reader {
     bool open;
 };
@@ -27,7 +30,7 @@ static int reader_open(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
     const char *path = cstring_check(L, 1);
-    struct reader *reader = lua_newuserdatauv(L, sizeof *reader, 1);
+    struct reader *reader = lua_newuserdatauv(L, sizeof *reader, USER_VALUES);
 
     reader->open = false;
     luaL_setmetatable(L, GGUF_CLASS);
@@ -36,7 +39,7 @@ static int reader_open(lua_State *L)
     luaL_setmetatable(L, MAPPING_CLASS);
     if (qkern_gguf_open(path, &m->file, &error) != QKERN_OK)
         error_raise(L, &error);
-    lua_setiuservalue(L, -2, 1);
+    lua_setiuservalue(L, -2, MAPPING_VALUE);
     reader->open = true;
     return 1;
 }
@@ -46,7 +49,7 @@ qkern_gguf *gguf_check(lua_State *L, int arg)
     const struct reader *reader = luaL_checkudata(L, arg, GGUF_CLASS);
     const struct mapping *m = NULL;
 
-    if (reader->open && lua_getiuservalue(L, arg, 1) == LUA_TUSERDATA)
+    if (reader->open && lua_getiuservalue(L, arg, MAPPING_VALUE) == LUA_TUSERDATA)
         m = lua_touserdata(L, -1);
     if (m == NULL || m->file == NULL)
         error_raise_text(L, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "the GGUF file is closed");
@@ -59,7 +62,7 @@ static int reader_close(lua_State *L)
     struct reader *reader = luaL_checkudata(L, 1, GGUF_CLASS);
     reader->open = false;
     lua_pushnil(L);
-    lua_setiuservalue(L, 1, 1);
+    lua_setiuservalue(L, 1, MAPPING_VALUE);
     return 0;
 }
 
@@ -241,29 +244,36 @@ static int reader_tensor(lua_State *L)
     return 1;
 }
 
+/* Pushes the numbers of the tensors by name. */
+static void push_names(lua_State *L, const qkern_gguf *g)
+{
+    qkern_error error = QKERN_ERROR_INIT;
+    qkern_gguf_header header = {.struct_size = sizeof header};
+
+    if (lua_getiuservalue(L, 1, NAMES_VALUE) == LUA_TTABLE)
+        return;
+    if (qkern_gguf_header_get(g, &header, &error) != QKERN_OK)
+        error_raise(L, &error);
+    lua_newtable(L);
+    for (uint64_t i = 0; i < header.tensor_count; i++) {
+        qkern_gguf_tensor tensor = {.struct_size = sizeof tensor};
+        if (qkern_gguf_tensor_get(g, i, &tensor, &error) != QKERN_OK)
+            error_raise(L, &error);
+        lua_pushlstring(L, tensor.name, (size_t)tensor.name_bytes);
+        lua_pushinteger(L, (lua_Integer)i + 1);
+        lua_rawset(L, -3);
+    }
+    lua_pushvalue(L, -1);
+    lua_setiuservalue(L, 1, NAMES_VALUE);
+}
+
 /* g:find(name): the number of a tensor, or nil. */
 static int reader_find(lua_State *L)
 {
-    qkern_error error = QKERN_ERROR_INIT;
-    qkern_gguf_tensor wanted = {.struct_size = sizeof wanted};
-    qkern_gguf_header header = {.struct_size = sizeof header};
-    const char *name = cstring_check(L, 2);
-    qkern_gguf *g = gguf_check(L, 1);
-    qkern_status status = qkern_gguf_tensor_find(g, name, &wanted, &error);
-
-    if (status != QKERN_OK && status != QKERN_E_NOT_FOUND)
-        error_raise(L, &error);
-    if (status == QKERN_OK && qkern_gguf_header_get(g, &header, NULL) == QKERN_OK) {
-        for (uint64_t i = 0; i < header.tensor_count; i++) {
-            qkern_gguf_tensor tensor = {.struct_size = sizeof tensor};
-            if (qkern_gguf_tensor_get(g, i, &tensor, NULL) == QKERN_OK &&
-                tensor.name == wanted.name) {
-                lua_pushinteger(L, (lua_Integer)i + 1);
-                return 1;
-            }
-        }
-    }
-    lua_pushnil(L);
+    luaL_checkstring(L, 2);
+    push_names(L, gguf_check(L, 1));
+    lua_pushvalue(L, 2);
+    lua_rawget(L, -2);
     return 1;
 }
 

@@ -159,7 +159,7 @@ t.test("a plugin that adds in another order is within the tolerance and is still
     local with_drift = "QKERN_PLUGIN_PATH=" .. t.plugins .. " "
     local status, out = t.shell(with_drift .. t.line("golden", folder, "--plugin", "drift"))
     t.equal(status, 1)
-    t.contains(out, "vec_dot against scalar, element 0: expected " .. dot:hex())
+    t.contains(out, "vec_dot against the contract, element 0: expected " .. dot:hex())
     t.contains(out, "F32       2       0       1        1  no quantize")
     -- it has the higher tier, so it is also the chosen one
     status, out = t.shell(with_drift .. t.line("golden", folder))

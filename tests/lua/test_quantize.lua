@@ -297,7 +297,20 @@ t.test("the report is aligned and names kernels, totals and ratio", function()
     t.equal(t.succeed("quantize", t.sample, t.path "report.gguf", "--type", "Q8_0", "--quiet"), "")
 end)
 
-t.test("progress appears on a terminal only, and is wiped", function()
+t.test("progress appears on a terminal, on standard error, and is wiped", function()
+    local n = 1 << 21
+    local input = t.write(t.path "progress.gguf", maker.file({}, {
+        {"w", F32, {256, n // 256}, ramp(1 << 16):rep(n >> 16)}}))
+    local command = t.line("quantize", input, t.path "progress-out.gguf", "--type", "Q2_K",
+                           "--threads", 1)
+    local script = "script -qec " .. t.quote(command .. " >/dev/null") .. " /dev/null </dev/null"
+    local status, out = t.shell(script)
+    t.equal(status, 0)
+    t.equal(out:find "^\r\27%[K +%d+ %%  +%d+%.%d MB/s  %d:%d%d left  w" ~= nil, true, out)
+    t.equal(out:sub(-4), "\r\27[K")
+end)
+
+t.test("progress is a rate and the time that is left", function()
     local progress = require "qkern.commands.support.progress"
     local p = progress.new(200e6, false)
     p:add(50e6, "blk.0.w")

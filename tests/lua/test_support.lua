@@ -90,4 +90,48 @@ t.test("options are parsed, and errors say what to do", function()
     t.equal(err.hint, "try 'qkern c --help'")
 end)
 
+t.test("the contract of vec_dot agrees with the scalar kernels on random blocks", function()
+    local contract = require "qkern.commands.support.contract"
+    local qk = require "qkern"
+    math.randomseed(20)
+    local function random_bytes(n)
+        local pieces = {}
+        for i = 1, n do pieces[i] = string.char(math.random(0, 255)) end
+        return table.concat(pieces)
+    end
+    -- f16 fields that are finite: their place in a block of each type
+    local halves = {F16 = {0}, Q4_0 = {0}, Q4_1 = {0, 2}, Q5_0 = {0}, Q5_1 = {0, 2}, Q8_0 = {0},
+                    Q8_1 = {0, 2}, Q2_K = {80, 82}, Q3_K = {108}, Q4_K = {0, 2}, Q5_K = {0, 2},
+                    Q6_K = {208}, BF16 = {0}, Q8_K = {}, F32 = {}}
+    local function blocks(name, n)
+        local kind, pieces = qk.type(name), {}
+        for i = 1, n // kind.block_elements do
+            local block = random_bytes(kind.block_bytes)
+            for _, at in ipairs(halves[name]) do
+                block = block:sub(1, at) .. string.pack("<I2", math.random(0, 0x7b) << 8 | i % 256)
+                    .. block:sub(at + 3)
+            end
+            if name == "Q8_K" or name == "F32" then
+                block = string.pack("<f", math.random() - 0.5) .. block:sub(5)
+            end
+            pieces[i] = block
+        end
+        return table.concat(pieces)
+    end
+    local count = 0
+    for name in pairs(halves) do
+        local kind = qk.type(name)
+        if kind.dot_type then
+            local k = qk.kernel(name, "scalar")
+            for n = 256, 2560, 256 do
+                local w, a = blocks(name, n), blocks(kind.dot_type, n)
+                local found = k:vec_dot(qk.blocks(name, w), qk.blocks(kind.dot_type, a))
+                t.equal(string.pack("<f", found), contract.vec_dot(name, w, a), name .. " " .. n)
+                count = count + 1
+            end
+        end
+    end
+    t.equal(count, 13 * 10)
+end)
+
 t.finish()
