@@ -16,8 +16,8 @@ local golden = {
 Runs the vectors in DIR against the kernels that are chosen here, or those of one plugin. quantize
 and dequantize must give the reference's bytes. vec_dot must be within 1e-5 of the sum of the
 magnitudes of the reference's value, and have the bits of the numeric contract. A case whose kernel
-does not exist is counted as skipped, with the reason. The exit status is 1 if a case failed, and 2 if
-a file cannot be read or understood.
+does not exist is counted as skipped, with the reason. The exit status is 1 if a case failed, and 2
+if a file cannot be read or understood.
 ]],
     options = {
         {"--plugin", "NAME", "judge this plugin's own kernels"},
@@ -62,7 +62,9 @@ function reader:item()
         if line ~= "" then self.left = self.left - 1 end
         if line ~= "" and line:sub(1, 1) ~= "#" then
             local key, value = line:match("^(%l+) (.+)$")
-            if not key and line ~= "end" then self:fail("expected 'key value', found '%s'", line) end
+            if not key and line ~= "end" then
+                self:fail("expected 'key value', found '%s'", line)
+            end
             return key or "end", value or ""
         end
     end
@@ -81,7 +83,8 @@ function reader:attributes(value, known)
         local key, v = word:match("^(%l+)=(.+)$")
         if not key or not known[key] then self:fail("'%s' is not understood", word) end
         if known[key] == "number" then
-            v = v:find("^%d+$") and math.tointeger(tonumber(v)) or self:fail("'%s': no number", word)
+            v = v:find("^%d+$") and math.tointeger(tonumber(v))
+                or self:fail("'%s': no number", word)
         end
         values[key] = v
     end
@@ -334,8 +337,8 @@ local function find_kernel(kind, plugin)
     error(result, 0)
 end
 
--- The plugin's kernel that judges vec_dot where the contract is not at hand in Lua: nil if the judged
--- kernel is itself the reference, or if there is none.
+-- The plugin's kernel that judges vec_dot where the contract is not at hand in Lua: nil if the
+-- judged kernel is itself the reference, or if there is none.
 local function find_reference(kind, plugin)
     local number = qk.choice(kind.name, "vec_dot")
     local judged = plugin or number and qk.plugins()[number].name

@@ -103,8 +103,8 @@ end
 local function target_type(word)
     local ok, kind = pcall(qk.type, word)
     if not ok or not has(kind.name, "quantize") then
-        options.fail(quantize, "--type %s: %s; there are %s", word,
-                     ok and "no plugin can quantize to it" or "no such type", types_with("quantize"))
+        local reason = ok and "no plugin can quantize to it" or "no such type"
+        options.fail(quantize, "--type %s: %s; there are %s", word, reason, types_with("quantize"))
     end
     return kind.name
 end

@@ -37,7 +37,8 @@ t.test("unknown words get a hint and status 2", function()
     check("a\27b", "command a\\x1bb", "'qkern --help' lists the commands")
     local status, _, err = t.qkern("info", "--jsno")
     t.equal(status, 2)
-    t.equal(err, "qkern info: unknown option --jsno; did you mean --json?\ntry 'qkern info --help'\n")
+    t.equal(err, "qkern info: unknown option --jsno; did you mean --json?\n"
+            .. "try 'qkern info --help'\n")
 end)
 
 t.test("run gives a script its arguments, the module and its exit status", function()
@@ -57,7 +58,8 @@ t.test("an error in a script shows its traceback and has status 1", function()
     t.equal(out, "")
     t.contains(err, "broken.lua:2: oh\nstack traceback:")
     t.contains(err, "broken.lua:4: in")
-    status, _, err = t.qkern("-e", "error(setmetatable({}, {__tostring = function() return 'T' end}))")
+    status, _, err = t.qkern("-e",
+                             "error(setmetatable({}, {__tostring = function() return 'T' end}))")
     t.equal(status, 1)
     t.contains(err, "qkern: T\n")
     status, _, err = t.qkern("-e", "error {}")
@@ -106,5 +108,15 @@ t.test("a signal ends a script with 128 and its number", function()
     t.equal((t.shell("timeout --preserve-status -s INT 0.5 " .. loop)), 130)
     t.equal((t.shell("timeout --preserve-status -s TERM 0.5 " .. loop)), 143)
 end)
+
+if t.sanitizer == "" then
+    t.test("memory or threads that are not to be had are an error, not a crash", function()
+        local status, _, err = t.shell("ulimit -v 1000000; " .. t.line("-e", "qk.converter(1024)"))
+        t.equal(status, 1)
+        t.contains(err, "no memory or no threads for converting on 1024 threads")
+    end)
+else
+    print("SKIPPED one test: sanitizers need more address space than the test allows")
+end
 
 t.finish()

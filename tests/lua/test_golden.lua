@@ -167,7 +167,7 @@ t.test("a plugin that adds in another order is within the tolerance and is still
     t.contains(out, "1 passed, 1 failed, 0 skipped")
 end)
 
-t.test("a plugin that is not there is a usage error, one that was refused with the reason", function()
+t.test("a plugin that is absent or was refused is a usage error with the reason", function()
     local status, _, err = t.qkern("golden", t.golden, "--plugin", "avx9")
     t.equal(status, 2)
     t.contains(err, "--plugin: no plugin is named avx9")

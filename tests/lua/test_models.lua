@@ -39,7 +39,8 @@ local function check(name, target, output, report)
             t.equal(info.bytes, want.bytes, what)
             t.equal(math.abs(report.tensors[i].relative_rmse - want.rmse) <= 1.5e-6, true,
                     what .. " rmse")
-            t.equal(info.type == target or info.type == FALLBACK[target] or info.type == "F16", true)
+            t.equal(info.type == target or info.type == FALLBACK[target] or info.type == "F16",
+                    true, what)
             data[#data + 1] = g:data(i):tobytes()
             wanted[#wanted + 1] = {sum = want.sum, what = what}
         end
@@ -48,8 +49,8 @@ local function check(name, target, output, report)
     return #data
 end
 
-local TYPES = {"F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K",
-               "Q6_K"}
+local TYPES = {"F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K",
+               "Q5_K", "Q6_K"}
 
 for _, name in ipairs(names) do
     local input = folder .. "/" .. name

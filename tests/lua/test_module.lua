@@ -309,8 +309,8 @@ t.test("a command runs in this interpreter", function()
     t.equal(qk.gguf(out):tensor(1).type, "Q8_0")
 end)
 
--- When the state is closed, objects made later are finalized first: what this one looks at is closed
--- by then, which must raise and nothing else.
+-- When the state is closed, objects made later are finalized first: what this one looks at is
+-- closed by then, which must raise and nothing else.
 do
     local last = setmetatable({}, {__gc = function(self)
         for _, look in ipairs(self) do

@@ -69,7 +69,7 @@ t.test("the shapes of the tensors stay", function()
     t.equal(table.concat(tensor(g, "b").shape, ","), "32,1,4")
 end)
 
-t.test("every float and block type is an input, with the value of the dequantized source", function()
+t.test("every type with kernels is an input, with the values of its blocks", function()
     local x = qk.f32(ramp(512))
     for _, from in ipairs {"F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q8_1",
                            "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K"} do
@@ -193,7 +193,8 @@ end
 t.test("a glob that matches nothing is a mistake, before anything is written", function()
     refused(2, "--only blk.* matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--only",
             "blk.*")
-    refused(2, "--keep x[ matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--keep", "x[")
+    refused(2, "--keep x[ matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--keep",
+            "x[")
 end)
 
 t.test("a wrong command line has status 2 and says what is there", function()
@@ -229,23 +230,22 @@ end
 t.test("a NaN, an infinity or an overflow is refused and named, whatever the threads", function()
     local row, rows = 4096, 100
     local at = 77 * row + 1234
-    local cases = {{0 / 0, "QKERN_E_NONFINITE", "found a NaN"}, {math.huge, "", "found +Inf"},
-                   {-math.huge, "", "found -Inf"}}
+    local cases = {{0 / 0, "found a NaN"}, {math.huge, "found +Inf"}, {-math.huge, "found -Inf"}}
     for _, case in ipairs(cases) do
         local input = t.write(t.path "nan.gguf", maker.file({}, {
             {"ok", F32, {32, 2}, ramp(64)},
             {"bad", F32, {row, rows}, with_value(row * rows, at, case[1])}}))
         for _, threads in ipairs {1, 7} do
-            refused(1, "tensor bad (F32 to Q8_0): row 77, element 1234: the input holds a NaN or an "
-                    .. "infinity; " .. case[3], input, sample_out, "--type", "Q8_0", "--threads",
+            refused(1, "tensor bad (F32 to Q8_0): row 77, element 1234: the input holds a NaN or "
+                    .. "an infinity; " .. case[2], input, sample_out, "--type", "Q8_0", "--threads",
                     threads)
         end
     end
     local input = t.write(t.path "big.gguf", maker.file({}, {
         {"big", F32, {64, 2}, with_value(128, 100, 1e30)}}))
     refused(1, "tensor big (F32 to Q8_0): row 1, element 32: a scale, minimum, sum or element does "
-            .. "not fit its stored format; found magnitudes up to 1e+30", input, sample_out, "--type",
-            "Q8_0")
+            .. "not fit its stored format; found magnitudes up to 1e+30", input, sample_out,
+            "--type", "Q8_0")
     input = t.write(t.path "scale.gguf", maker.file({}, {
         {"s", Q4_0, {32, 4}, ("\0\60" .. ("\1"):rep(16)):rep(3) .. "\0\124" .. ("\1"):rep(16)}}))
     refused(1, "tensor s (Q4_0 to Q8_0): row 3, element 0: ", input, sample_out, "--type", "Q8_0")
@@ -290,8 +290,8 @@ t.test("the report is aligned and names kernels, totals and ratio", function()
     t.equal(lines[1], "tensor          from  to     bytes  rel. RMSE   max error  note")
     t.equal(lines[2]:sub(1, 35), "voice.af_heart  F32   Q8_0  138720 ")
     t.equal(lines[3], "total                       138720")
-    t.equal(lines[5], "tensors: 522240 to 138720 bytes, ratio 0.2656; file: 522720 to 139264 bytes, "
-            .. "ratio 0.2664")
+    t.equal(lines[5], "tensors: 522240 to 138720 bytes, ratio 0.2656; "
+            .. "file: 522720 to 139264 bytes, ratio 0.2664")
     t.contains(lines[6], "kernels: F32 dequantize by ")
     t.contains(lines[6], ", Q8_0 quantize by ")
     t.equal(t.succeed("quantize", t.sample, t.path "report.gguf", "--type", "Q8_0", "--quiet"), "")

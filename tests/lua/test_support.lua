@@ -47,7 +47,8 @@ t.test("JSON is valid whatever is in it", function()
         "text", "a\"b\\c\n\0\127ä", "bytes", "\xff\0", "list", json.array {}, "empty",
         json.object(), "nil", nil, "null", json.null, "nan", 0 / 0, "inf", math.huge, "minus",
         -math.huge, "integer", math.maxinteger, "float", 0.1, "true", true,
-        "nested", json.array {json.array {1, 2}, "x"}, "number", json.number("18446744073709551615"))))
+        "nested", json.array {json.array {1, 2}, "x"},
+        "number", json.number("18446744073709551615"))))
     t.equal(back.text, "a\"b\\c\n\0\127ä")
     t.equal(back.bytes.bytes, "ff00")
     t.equal(#back.list, 0)
@@ -65,8 +66,9 @@ t.test("JSON is valid whatever is in it", function()
 end)
 
 t.test("the reader of the tests refuses what is not JSON", function()
-    for _, bad in ipairs {"", "{", "[1,]", "{\"a\":1,}", "01", "1.", "nul", "'a'", "\"\1\"", "\"\\x\"",
-                          "\"\\ud800\"", "[1] 2", "{\"a\":1,\"a\":2}", "\"\xff\"", "NaN", "+1"} do
+    for _, bad in ipairs {"", "{", "[1,]", "{\"a\":1,}", "01", "1.", "nul", "'a'", "\"\1\"",
+                          "\"\\x\"", "\"\\ud800\"", "[1] 2", "{\"a\":1,\"a\":2}", "\"\xff\"",
+                          "NaN", "+1"} do
         t.raises("JSON", reader.decode, bad)
     end
 end)
@@ -75,7 +77,8 @@ t.test("options are parsed, and errors say what to do", function()
     local command = {name = "c", arguments = "A B", operands = 2, help = "", options = {
         {"--type", "T", "", required = true}, {"--only", "G", "", repeated = true},
         {"--json", nil, ""}}}
-    local v = options.parse(command, {"a", "--type=x=y", "--only", "-1", "--only=2", "--", "--json"})
+    local v = options.parse(command, {"a", "--type=x=y", "--only", "-1", "--only=2", "--",
+                                      "--json"})
     t.equal(v[1] .. v[2] .. v.type .. v.only[1] .. v.only[2], "a--jsonx=y-12")
     t.equal(v.json, nil)
     t.equal(options.parse(command, {"--help"}).help, true)

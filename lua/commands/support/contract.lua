@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
--- The numeric contract of vec_dot, evaluated from its text (abi/README.md) and from the block layouts,
--- independently of every kernel: slow, and made to be compared with.
+-- The numeric contract of vec_dot, evaluated from its text (abi/README.md) and from the block
+-- layouts, independently of every kernel: slow, and made to be compared with.
 --
 -- contract.vec_dot(type, weights, activations): the result as four bytes, little endian, for rows
 -- given as strings; nil for a type that is not here.
 local contract = {}
 
--- x rounded to f32. The sum or product of two f32 in double precision, rounded once more, is the f32
--- operation's result: 53 >= 2 * 24 + 2.
+-- x rounded to f32. The sum or product of two f32 in double precision, rounded once more, is the
+-- f32 operation's result: 53 >= 2 * 24 + 2.
 local function f32(x)
     return (string.unpack("<f", string.pack("<f", x)))
 end
@@ -90,8 +90,8 @@ local function scale3(w, at, g)
     return (low | (w:byte(at + 8 + g % 4) >> 2 * (g // 4) & 3) << 4) - 32
 end
 
--- The sum over groups of `size` elements of the scale times the sum of code times activation, and the
--- sum of the minimum times the stored sums.
+-- The sum over groups of `size` elements of the scale times the sum of code times activation, and
+-- the sum of the minimum times the stored sums.
 local function sums256(size, code, scales, a, j)
     local scaled, minimums = 0, 0
     for g = 0, 256 // size - 1 do

@@ -15,7 +15,8 @@ function json.array(list)
     return setmetatable(list, array_class)
 end
 
--- An object with its keys in the order given: json.object("a", 1, "b", 2). A nil is written as null.
+-- An object with its keys in the order given: json.object("a", 1, "b", 2). A nil is written as
+-- null.
 function json.object(...)
     return setmetatable(table.pack(...), object_class)
 end
@@ -33,7 +34,8 @@ end
 
 local function encode_string(s)
     if not utf8.len(s) then
-        return '{"bytes": "' .. s:gsub(".", function(c) return ("%02x"):format(c:byte()) end) .. '"}'
+        local hex = s:gsub(".", function(c) return ("%02x"):format(c:byte()) end)
+        return ('{"bytes": "%s"}'):format(hex)
     end
     return '"' .. s:gsub('[%z\1-\31\127"\\]', escape) .. '"'
 end
@@ -63,7 +65,9 @@ end
 
 local WRITERS = {
     [array_class] = function(out, value, indent)
-        write_items(out, "[", "]", #value, function(i, inner) write(out, value[i], inner) end, indent)
+        write_items(out, "[", "]", #value, function(i, inner)
+            write(out, value[i], inner)
+        end, indent)
     end,
     [object_class] = function(out, value, indent)
         write_items(out, "{", "}", value.n // 2, function(i, inner)

@@ -3,6 +3,7 @@
 --
 -- A test script is run as  qkern run SCRIPT  with the environment that CMakeLists.txt sets:
 -- QKERN_TEST_COMMAND (the executable), QKERN_TEST_EMULATOR (what to put before it, or nothing),
+-- QKERN_TEST_SANITIZER (of the build, or nothing), QKERN_TEST_BUILD (the build folder),
 -- QKERN_TEST_SOURCE (tests/), QKERN_TEST_WORK (a folder of the test's own, emptied at the start),
 -- QKERN_TEST_SHARED, QKERN_TEST_PLUGINS (a folder with the plugins made for these tests).
 local testing = {}
@@ -13,6 +14,8 @@ end
 
 testing.command = environment "QKERN_TEST_COMMAND"
 testing.emulator = environment "QKERN_TEST_EMULATOR"
+testing.sanitizer = environment "QKERN_TEST_SANITIZER"
+testing.build = environment "QKERN_TEST_BUILD"
 testing.source = environment "QKERN_TEST_SOURCE"
 testing.work = environment "QKERN_TEST_WORK"
 testing.shared = environment "QKERN_TEST_SHARED"
