@@ -72,10 +72,15 @@ bool image_find(const void *address, struct image *out)
 
     if (dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 || map == NULL)
         return false;
-    *out = (struct image){.map = map, .path = ((const struct link_map *)map)->l_name};
+    *out = (struct image){.map = map};
     struct search search = {(uintptr_t)address, out->build_id};
     dl_iterate_phdr(object_visit, &search);
     return true;
+}
+
+const char *image_path(const struct image *image)
+{
+    return ((const struct link_map *)image->map)->l_name;
 }
 
 const void *image_of_handle(void *handle)

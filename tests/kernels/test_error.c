@@ -3,7 +3,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include <cmocka.h>
 
@@ -11,44 +11,54 @@
 
 #define VALUES 262144
 
-/* Percent. tolerance 0: an upper bound only. */
+/*
+ * Percent. One draw of 262144 values scatters by up to 0.017 points (standard deviation, Q4_0), so
+ * the types whose figure is checked to 0.02 points average over 16 draws. For the K types the
+ * figure is a bound. Q2_K: published is "about 29.0"; the reference's own bytes, which the golden
+ * test proves these to be, have 29.6.
+ */
 static const struct {
     uint32_t type;
-    double percent;
-    double tolerance;
+    int draws;
+    double low, high;
 } published[] = {
-    {QKERN_TYPE_Q4_0, 8.59, 0.02}, {QKERN_TYPE_Q4_1, 7.81, 0.02}, {QKERN_TYPE_Q5_0, 4.28, 0.02},
-    {QKERN_TYPE_Q5_1, 3.79, 0.02}, {QKERN_TYPE_Q8_0, 0.54, 0.005}, {QKERN_TYPE_Q2_K, 29.05, 0},
-    {QKERN_TYPE_Q3_K, 15.15, 0},   {QKERN_TYPE_Q4_K, 7.45, 0},    {QKERN_TYPE_Q5_K, 3.75, 0},
-    {QKERN_TYPE_Q6_K, 1.85, 0},
+    {QKERN_TYPE_Q4_0, 16, 8.57, 8.61},   {QKERN_TYPE_Q4_1, 16, 7.79, 7.83},
+    {QKERN_TYPE_Q5_0, 16, 4.26, 4.30},   {QKERN_TYPE_Q5_1, 16, 3.77, 3.81},
+    {QKERN_TYPE_Q8_0, 16, 0.530, 0.545}, {QKERN_TYPE_Q2_K, 1, 0, 29.8},
+    {QKERN_TYPE_Q3_K, 1, 0, 15.15},      {QKERN_TYPE_Q4_K, 1, 0, 7.4},
+    {QKERN_TYPE_Q5_K, 1, 0, 3.7},        {QKERN_TYPE_Q6_K, 1, 0, 1.8},
 };
+
+static float x[VALUES], y[VALUES];
+static uint8_t q[sizeof x];
+
+static double relative_rmse(const struct qkern_kernel *k, struct numbers *r)
+{
+    double error = 0, power = 0;
+    fill_gaussian(r, VALUES, x);
+    k->quantize(VALUES, x, q);
+    k->dequantize(VALUES, q, y);
+    for (int i = 0; i < VALUES; i++) {
+        const double e = (double)y[i] - (double)x[i];
+        error += e * e;
+        power += (double)x[i] * (double)x[i];
+    }
+    return 100.0 * sqrt(error / power);
+}
 
 static void the_round_trip_error_is_the_published_one(void **state)
 {
     (void)state;
-    struct numbers r = {20240607};
-    float *x = malloc(VALUES * sizeof *x), *y = malloc(VALUES * sizeof *y);
-    uint8_t *q = malloc(VALUES * sizeof *x);
-    assert_true(x != NULL && y != NULL && q != NULL);
-    fill_gaussian(&r, VALUES, x);
     for (size_t t = 0; t < sizeof published / sizeof published[0]; t++) {
         const struct qkern_kernel *k = kernel_of(published[t].type);
-        double error = 0, power = 0;
-        k->quantize(VALUES, x, q);
-        k->dequantize(VALUES, q, y);
-        for (int i = 0; i < VALUES; i++) {
-            error += ((double)y[i] - (double)x[i]) * ((double)y[i] - (double)x[i]);
-            power += (double)x[i] * (double)x[i];
-        }
-        const double percent = 100.0 * sqrt(error / power);
+        struct numbers r = {20240607};
+        double percent = 0;
+        for (int draw = 0; draw < published[t].draws; draw++)
+            percent += relative_rmse(k, &r) / published[t].draws;
         print_message("%-5s %7.4f %%\n", type_name(k->type), percent);
-        assert_true(percent <= published[t].percent + published[t].tolerance);
-        if (published[t].tolerance > 0)
-            assert_true(percent >= published[t].percent - published[t].tolerance);
+        assert_true(percent >= published[t].low);
+        assert_true(percent <= published[t].high);
     }
-    free(x);
-    free(y);
-    free(q);
 }
 
 int main(void)

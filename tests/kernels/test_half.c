@@ -61,8 +61,7 @@ static void f32_to_f16_rounds_to_nearest_even_at_every_boundary(void **state)
     (void)state;
     for (int h = 0; h < 0x7c00; h++) {
         const double low = (double)contract_f16((uint16_t)h);
-        const double high =
-            h + 1 == 0x7c00 ? 65536.0 : (double)contract_f16((uint16_t)(h + 1));
+        const double high = h + 1 == 0x7c00 ? 65536.0 : (double)contract_f16((uint16_t)(h + 1));
         const float points[2] = {(float)low, (float)((low + high) / 2)};
         for (int p = 0; p < 2; p++)
             for (int step = -2; step <= 2; step++) {
