@@ -13,6 +13,7 @@ qkern_status fault_set(fault *f, qkern_status status, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
+    /* cppcheck-suppress ctuuninitvar ; the fault is filled here, not read */
     vsnprintf(f->text, sizeof f->text, format, arguments);
     va_end(arguments);
     f->status = status;

@@ -55,16 +55,18 @@ static qkern_status version_check(uint32_t version, fault *f)
 
 static qkern_status header_parse(cursor *c, qkern_gguf *g, fault *f)
 {
-    char quoted[QUOTE_BYTES];
     const uint8_t *magic;
 
     if (c->left < GGUF_HEADER_BYTES)
         return fault_set(f, QKERN_E_FORMAT, "%llu bytes, a GGUF file has at least %u",
                          (number)c->left, GGUF_HEADER_BYTES);
     cursor_take(c, 4, &magic);
-    if (memcmp(magic, GGUF_MAGIC, 4) != 0)
+    if (memcmp(magic, GGUF_MAGIC, 4) != 0) {
+        char quoted[QUOTE_BYTES];
+
         return fault_set(f, QKERN_E_FORMAT, "not a GGUF file: starts with '%s', expected '%s'",
                          quote(quoted, sizeof quoted, magic, 4), GGUF_MAGIC);
+    }
     cursor_u32(c, &g->version);
     qkern_status status = version_check(g->version, f);
     if (status != QKERN_OK)

@@ -147,17 +147,17 @@ static qkern_status not_found(const qkern_gguf *g, const char *what, const char 
                      quote(quoted, sizeof quoted, name, strlen(name)));
 }
 
-qkern_status qkern_gguf_pair_get(const qkern_gguf *g, uint64_t number, qkern_gguf_pair *out,
+qkern_status qkern_gguf_pair_get(const qkern_gguf *g, uint64_t index, qkern_gguf_pair *out,
                                  qkern_error *error)
 {
     static const char call[] = "qkern_gguf_pair_get";
 
     if (g == NULL)
         return null_error(call, "the reader", error);
-    qkern_status status = index_check(g, call, "metadata pair", number, g->pair_count, error);
+    qkern_status status = index_check(g, call, "metadata pair", index, g->pair_count, error);
     if (status != QKERN_OK)
         return status;
-    return pair_copy(&g->pairs[number], out, call, error);
+    return pair_copy(&g->pairs[index], out, call, error);
 }
 
 qkern_status qkern_gguf_pair_find(const qkern_gguf *g, const char *key, qkern_gguf_pair *out,
@@ -173,17 +173,17 @@ qkern_status qkern_gguf_pair_find(const qkern_gguf *g, const char *key, qkern_gg
     return pair_copy(&g->pairs[item], out, call, error);
 }
 
-qkern_status qkern_gguf_tensor_get(const qkern_gguf *g, uint64_t number, qkern_gguf_tensor *out,
+qkern_status qkern_gguf_tensor_get(const qkern_gguf *g, uint64_t index, qkern_gguf_tensor *out,
                                    qkern_error *error)
 {
     static const char call[] = "qkern_gguf_tensor_get";
 
     if (g == NULL)
         return null_error(call, "the reader", error);
-    qkern_status status = index_check(g, call, "tensor", number, g->tensor_count, error);
+    qkern_status status = index_check(g, call, "tensor", index, g->tensor_count, error);
     if (status != QKERN_OK)
         return status;
-    return tensor_copy(g, &g->tensors[number], out, call, error);
+    return tensor_copy(g, &g->tensors[index], out, call, error);
 }
 
 qkern_status qkern_gguf_tensor_find(const qkern_gguf *g, const char *name, qkern_gguf_tensor *out,

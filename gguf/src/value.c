@@ -189,7 +189,7 @@ qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *posi
                          call, kinds[array->value_type].name);
     if (*position > array->bytes)
         return error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX,
-                         "%s: the cursor is at %llu, beyond the %llu bytes of the array", call,
+                         "%s: the position is %llu, beyond the %llu bytes of the array", call,
                          (unsigned long long)*position, (unsigned long long)array->bytes);
     if (*position == array->bytes)
         return error_set(error, QKERN_E_NOT_FOUND, QKERN_NO_INDEX, "%s: the array ends here", call);

@@ -67,12 +67,18 @@ static qkern_status state_check(const qkern_gguf_writer *w, int state, const cha
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
+/* Names in the writer are its own, though a span points at constant bytes. */
+static void name_free(const span *name)
+{
+    free((void *)(uintptr_t)name->data);
+}
+
 static void writer_free(qkern_gguf_writer *w)
 {
     for (uint64_t i = 0; i < w->pair_count; i++)
-        free((void *)(uintptr_t)w->pairs[i].key.data);
+        name_free(&w->pairs[i].key);
     for (uint64_t i = 0; i < w->tensor_count; i++)
-        free((void *)(uintptr_t)w->tensors[i].name.data);
+        name_free(&w->tensors[i].name);
     free(w->pairs);
     free(w->tensors);
     index_free(&w->keys);
@@ -141,8 +147,11 @@ static qkern_status pair_copy(const span *key, uint32_t value_type, const void *
         return fault_memory(f, "its value");
     memcpy(memory, key->data, (size_t)key->bytes);
     memcpy(memory + key->bytes, encoded, (size_t)encoded_bytes);
-    *out = (pair){
-        {memory, key->bytes}, value_type, (const uint8_t *)memory + key->bytes, encoded_bytes};
+    out->key.data = memory;
+    out->key.bytes = key->bytes;
+    out->value_type = value_type;
+    out->encoded = (const uint8_t *)memory + key->bytes;
+    out->encoded_bytes = encoded_bytes;
     return QKERN_OK;
 }
 
@@ -206,7 +215,7 @@ qkern_status qkern_gguf_writer_set(qkern_gguf_writer *w, const char *key, uint32
 
         status = pair_copy(&name, value_type, encoded, encoded_bytes, &fresh, &f);
         if (status == QKERN_OK) {
-            free((void *)(uintptr_t)w->pairs[item].key.data);
+            name_free(&w->pairs[item].key);
             w->pairs[item] = fresh;
         }
     }
@@ -258,7 +267,7 @@ qkern_status qkern_gguf_writer_remove(qkern_gguf_writer *w, const char *key, qke
         fault_set(&f, QKERN_E_NOT_FOUND, "no such key to remove");
         return named_error(w, "key", key, strlen(key), &f, error);
     }
-    free((void *)(uintptr_t)w->pairs[item].key.data);
+    name_free(&w->pairs[item].key);
     w->pair_count--;
     memmove(&w->pairs[item], &w->pairs[item + 1],
             (size_t)(w->pair_count - item) * sizeof *w->pairs);

@@ -292,7 +292,7 @@ static void array_next_checks_what_it_is_given(void **state)
     assert_non_null(strstr(error.message, "u16 takes 2 bytes, but only 1 bytes are left"));
     at = 5;
     assert_int_equal(qkern_gguf_array_next(&array, &at, &element, &error), QKERN_E_ARGUMENT);
-    assert_non_null(strstr(error.message, "the cursor is at 5, beyond the 4 bytes"));
+    assert_non_null(strstr(error.message, "the position is 5, beyond the 4 bytes"));
     assert_int_equal(at, 5);
 }
 
