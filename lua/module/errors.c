@@ -26,7 +26,8 @@ int error_raise(lua_State *L, const qkern_error *error)
         lua_setfield(L, -2, "index");
     }
     luaL_setmetatable(L, ERROR_CLASS);
-    return lua_error(L);
+    for (;;)
+        lua_error(L); /* does not return, but is not declared so */
 }
 
 int error_raise_text(lua_State *L, qkern_status status, uint64_t index, const char *format, ...)
@@ -39,7 +40,7 @@ int error_raise_text(lua_State *L, qkern_status status, uint64_t index, const ch
     va_start(arguments, format);
     vsnprintf(error.message, sizeof error.message, format, arguments);
     va_end(arguments);
-    return error_raise(L, &error);
+    error_raise(L, &error);
 }
 
 static int error_tostring(lua_State *L)

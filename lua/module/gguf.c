@@ -131,6 +131,7 @@ static void push_scalar(lua_State *L, const qkern_gguf_value *value)
     lua_pushinteger(L, (lua_Integer)integer);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): the reader refuses deep nesting, QKERN_GGUF_NESTING_LIMIT */
 static void push_value(lua_State *L, const qkern_gguf_value *value, lua_Integer limit);
 
 /*
@@ -166,6 +167,7 @@ static void push_value(lua_State *L, const qkern_gguf_value *value, lua_Integer 
     else
         push_scalar(L, value);
 }
+/* NOLINTEND(misc-no-recursion) */
 
 /* g:pair(i [, limit]): key, type and value of metadata number i; at most `limit` of an array. */
 static int reader_pair(lua_State *L)

@@ -62,7 +62,6 @@ static uint32_t plugin_find(lua_State *L, const qkern *q, const char *name)
                          "plugin %s (%s) is not usable: %s", name, refused.path, refused.text);
     error_raise_text(L, QKERN_E_NOT_FOUND, QKERN_NO_INDEX,
                      "no plugin is named %s; see 'qkern info'", name);
-    return 0;
 }
 
 /* qk.kernel(type): the chosen entry points. qk.kernel(type, plugin): those of one plugin. */

@@ -54,10 +54,10 @@ const char *cstring_check(lua_State *L, int arg);
 /* --- errors ----------------------------------------------------------------------------------- */
 
 /* Raises the error as a table with status, code, message and index. Does not return. */
-int error_raise(lua_State *L, const qkern_error *error);
+int error_raise(lua_State *L, const qkern_error *error) __attribute__((noreturn));
 /* The same from its parts; index may be QKERN_NO_INDEX. */
 int error_raise_text(lua_State *L, qkern_status status, uint64_t index, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((noreturn, format(printf, 4, 5)));
 
 /* --- types ------------------------------------------------------------------------------------ */
 

@@ -43,7 +43,7 @@ end
 -- s with everything escaped that is not printable: control characters, bytes that are not UTF-8
 -- (\xNN), code points that reorder or hide text (\u{N}), and the backslash itself.
 function text.printable(s)
-    if not s:find("[^\x20-\x5b\x5d-\x7e]") then return s end
+    if not s:find("[^ -Z%[%]^-~]") then return s end
     local pieces, i = {}, 1
     while i <= #s do
         local length, bad = utf8.len(s, i)
