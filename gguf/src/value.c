@@ -178,12 +178,14 @@ qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *posi
                                    qkern_gguf_value *element, qkern_error *error)
 {
     static const char call[] = "qkern_gguf_array_next";
-    qkern_status status = value_argument(array, position == NULL ? NULL : element, call, error);
+    qkern_status status = value_argument(array, element, call, error);
     qkern_gguf_value view;
     fault f;
 
     if (status != QKERN_OK)
         return status;
+    if (position == NULL)
+        return error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "%s: the position is NULL", call);
     if (array->value_type != QKERN_GGUF_ARRAY)
         return error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "%s: the value is %s, not an array",
                          call, kinds[array->value_type].name);

@@ -42,7 +42,8 @@ static struct plan {
     int countdown; /* the call that brings it to 0 fails; negative: none does */
     int error;
 } plan = {CALL_LIMIT, -1, 0};
-static int write_part; /* if set, write takes no more than so many bytes */
+static bool fixed_entropy; /* if set, getentropy gives 0, 1, 2, ... */
+static int write_part;     /* if set, write takes no more than so many bytes */
 
 static bool fails(enum call call)
 {
@@ -85,7 +86,20 @@ WRAP(void *, malloc, (size_t bytes), (bytes), NULL)
 WRAP(void *, calloc, (size_t count, size_t bytes), (count, bytes), NULL)
 WRAP(void *, realloc, (void *old, size_t bytes), (old, bytes), NULL)
 WRAP(char *, strdup, (const char *text), (text), NULL)
-WRAP(int, getentropy, (void *out, size_t bytes), (out, bytes), -1)
+
+VISIBLE int __wrap_getentropy(void *out, size_t bytes);
+int __real_getentropy(void *out, size_t bytes);
+int __wrap_getentropy(void *out, size_t bytes)
+{
+    if (fails(CALL_getentropy))
+        return -1;
+    if (!fixed_entropy)
+        return __real_getentropy(out, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)out)[i] = (uint8_t)i;
+    return 0;
+}
+
 WRAP(int, open, (const char *path, int flags, int mode), (path, flags, mode), -1)
 WRAP(int, openat, (int folder, const char *path, int flags, mode_t mode),
      (folder, path, flags, mode), -1)
@@ -362,16 +376,27 @@ static void interrupted_and_short_writes_are_completed(void **state)
     free(expected);
 }
 
-static void a_temporary_name_that_is_taken_is_drawn_again(void **state)
+static void a_temporary_name_that_is_taken_is_drawn_again_and_left_alone(void **state)
 {
     const char *folder = scratch_folder();
     const char *path = path_in(folder, "out.gguf");
+    const char *taken = path_in(folder, ".qkern-0706050403020100.tmp");
+    qkern_error error = QKERN_ERROR_INIT;
+    qkern_gguf_writer *w = NULL;
 
     (void)state;
     plan_set(CALL_openat, 0, EEXIST);
     assert_int_equal(write_large(path, NULL), QKERN_OK);
     assert_true(plan_end());
     assert_int_equal(folder_entries(folder), 1);
+
+    file_write(taken, OLD, strlen(OLD));
+    fixed_entropy = true;
+    assert_int_equal(qkern_gguf_writer_create(path, &w, &error), QKERN_E_IO);
+    fixed_entropy = false;
+    assert_non_null(
+        strstr(error.message, "cannot create a temporary file in its folder: File exists"));
+    expect_old(taken);
 }
 
 int main(void)
@@ -383,7 +408,8 @@ int main(void)
         cmocka_unit_test_teardown(a_full_disk_is_noticed_wherever_the_buffer_ends, scratch_remove),
         cmocka_unit_test_teardown(a_failing_flush_or_rename_leaves_the_target, scratch_remove),
         cmocka_unit_test_teardown(interrupted_and_short_writes_are_completed, scratch_remove),
-        cmocka_unit_test_teardown(a_temporary_name_that_is_taken_is_drawn_again, scratch_remove),
+        cmocka_unit_test_teardown(a_temporary_name_that_is_taken_is_drawn_again_and_left_alone,
+                                  scratch_remove),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
