@@ -3,7 +3,9 @@
  * Dequantize and vec_dot of the K types, and all of Q8_K, whose rows they are multiplied with.
  * Quantizing to Q2_K .. Q6_K, which is a search, is in kquants_quantize.c.
  */
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/extremes.h"
 #include "common/round.h"
@@ -91,23 +93,19 @@ K_VEC_DOT(q6_K)
 /* Q8_K (docs/formats.md section 3) */
 
 /*
- * 1 / d for the extreme element m, which becomes code -127; 0 for a block of zeros. Where -127 / m
- * is not finite, |m| < 2^-121, the block is one of zeros too.
+ * The extreme element m becomes code -127. Where -127 / m is not finite, for m = 0 and |m| below
+ * about 2^-121, the block is one of zeros.
  */
-static inline float q8_K_inverse_scale(float m)
-{
-    const float s = -127.0f / m;
-    return fabsf(s) <= FLT_MAX ? s : 0.0f;
-}
-
 void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {
     struct qkern_block_q8_K *b = blocks;
     for (const float *end = x + n; x < end; x += K_ELEMENTS, b++) {
-        const float m = signed_absmax(K_ELEMENTS, x);
-        const float s = q8_K_inverse_scale(m);
-        const bool zero = s == 0.0f && fabsf(m) <= FLT_MAX;
-
+        const float s = -127.0f / signed_absmax(K_ELEMENTS, x);
+        if (!(fabsf(s) <= FLT_MAX)) {
+            memset(b, 0, sizeof *b);
+            continue;
+        }
+        store_f32(b->d, 1.0f / s);
         for (int e = 0; e < K_ELEMENTS; e++)
             b->qs[e] = (int8_t)rne_clamped(s * x[e], -127, 127);
         for (int k = 0; k < K_ELEMENTS / 16; k++) {
@@ -116,7 +114,6 @@ void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
                 sum += b->qs[e];
             store_i16(b->bsums[k], (int16_t)sum);
         }
-        store_f32(b->d, zero ? 0.0f : 1.0f / s);
     }
 }
 

@@ -234,6 +234,22 @@ static void a_nan_scale_is_stored_as_7e00(void **state)
     assert_int_equal(u16_at(blocks), 0x7e00);
 }
 
+/* NaN of any payload is ignored by absmax, so these blocks are defined: they are zero blocks. */
+static void blocks_of_nothing_but_nan_are_zero(void **state)
+{
+    (void)state;
+    static const uint32_t types[] = {QKERN_TYPE_Q3_K, QKERN_TYPE_Q6_K, QKERN_TYPE_Q8_K};
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        const struct qkern_kernel *k = kernel_of(types[t]);
+        for (int e = 0; e < 256; e++)
+            values[e] = from_bits((e % 2 ? 0xff800001u : 0x7fc00000u) + (uint32_t)e * 0x101u);
+        memset(blocks, 0x55, sizeof blocks);
+        k->quantize(256, values, blocks);
+        for (size_t b = 0; b < k->block_bytes; b++)
+            assert_int_equal(blocks[b], 0);
+    }
+}
+
 /* Any bits at all: memory-safe, free of undefined behaviour (the sanitizer builds look), pure. */
 static void any_input_bits_give_one_result(void **state)
 {
@@ -496,6 +512,7 @@ int main(void)
         cmocka_unit_test(q8_K_blocks_whose_scale_has_no_inverse_are_zero),
         cmocka_unit_test(infinities_and_nan_give_stated_bytes_in_legacy_types),
         cmocka_unit_test(a_nan_scale_is_stored_as_7e00),
+        cmocka_unit_test(blocks_of_nothing_but_nan_are_zero),
         cmocka_unit_test(any_input_bits_give_one_result),
         cmocka_unit_test(results_on_extreme_finite_input_do_not_drift),
 #if defined(__x86_64__)
