@@ -24,15 +24,14 @@
 extern "C" {
 #endif
 
-/* --- limits: what is beyond is refused with QKERN_E_LIMIT
- * ------------------------------------------ */
+/* --- limits: what is beyond is refused with QKERN_E_LIMIT ------------------------------------- */
 
 #define QKERN_GGUF_METADATA_LIMIT (1u << 20)  /* key-value pairs in a file */
 #define QKERN_GGUF_TENSOR_LIMIT (1u << 20)    /* tensors in a file */
 #define QKERN_GGUF_KEY_LIMIT 65535u           /* bytes of a key (the format's own limit) */
 #define QKERN_GGUF_NAME_LIMIT 65535u          /* bytes of a tensor's name */
 #define QKERN_GGUF_DIMENSION_LIMIT 4u         /* dimensions of a tensor */
-#define QKERN_GGUF_NESTING_LIMIT 8u           /* arrays within arrays */
+#define QKERN_GGUF_NESTING_LIMIT 8u           /* arrays within arrays, the outermost counted */
 #define QKERN_GGUF_ALIGNMENT_LIMIT (1u << 20) /* general.alignment */
 
 #define QKERN_GGUF_ALIGNMENT_DEFAULT 32u
@@ -60,12 +59,16 @@ enum qkern_gguf_value_type { QKERN_GGUF_VALUES(QKERN_GGUF_CONSTANT) QKERN_GGUF_V
 /* "u32"; NULL for a number that is no value type. */
 QKERN_API const char *qkern_gguf_value_name(uint32_t value_type);
 
-/* --- reader -------------------------------------------------------------------------------------
- */
+/* --- reader ----------------------------------------------------------------------------------- */
 
 typedef struct qkern_gguf qkern_gguf;
 
-/* Opens and checks a file. *out is set on success only. */
+/*
+ * Opens and checks a file. *out is set on success only. QKERN_E_IO if it cannot be read or is no
+ * file, QKERN_E_FORMAT if it is damaged or no GGUF, QKERN_E_LIMIT, QKERN_E_TYPE for a tensor of an
+ * unknown element type, QKERN_E_LENGTH for rows that are not whole blocks. A file that is cut short
+ * by someone else while it is open raises SIGBUS where the lost part is read; see docs/gguf.md.
+ */
 QKERN_API qkern_status qkern_gguf_open(const char *path, qkern_gguf **out, qkern_error *error);
 
 /*
@@ -84,7 +87,7 @@ typedef struct qkern_gguf_header {
     uint64_t metadata_count;
     uint64_t tensor_count;
     uint64_t alignment;
-    uint64_t data_offset; /* in the file, of the data section */
+    uint64_t data_offset; /* in the file, of the data section; beyond its end if there is no data */
     uint64_t file_bytes;
 } qkern_gguf_header;
 
@@ -123,14 +126,16 @@ QKERN_API qkern_status qkern_gguf_pair_find(const qkern_gguf *g, const char *key
                                             qkern_gguf_pair *out, qkern_error *error);
 
 /*
- * Walks an array: start with *cursor = 0 and call until QKERN_E_NOT_FOUND (end of the array). Each
- * call yields the next element and advances the cursor.
+ * Walks an array: start with *position = 0 and call until QKERN_E_NOT_FOUND (end of the array).
+ * Each call yields the next element and advances the position.
  */
-QKERN_API qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *cursor,
+QKERN_API qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *position,
                                              qkern_gguf_value *element, qkern_error *error);
 
-/* Scalars as numbers. QKERN_E_TYPE if the value is not of that kind, QKERN_E_LIMIT if it does not
- * fit. */
+/*
+ * Scalars as numbers; a bool is 0 or 1. QKERN_E_TYPE if the value is not of that kind (f64 takes
+ * integers too), QKERN_E_LIMIT if it does not fit (an f64 must hold an integer exactly).
+ */
 QKERN_API qkern_status qkern_gguf_value_u64(const qkern_gguf_value *value, uint64_t *out,
                                             qkern_error *error);
 QKERN_API qkern_status qkern_gguf_value_i64(const qkern_gguf_value *value, int64_t *out,
@@ -143,9 +148,9 @@ typedef struct qkern_gguf_tensor {
     uint32_t type; /* QKERN_TYPE_... */
     uint32_t dimensions;
     uint32_t reserved;
-    uint64_t
-        shape[QKERN_GGUF_DIMENSION_LIMIT]; /* shape[0] is the row length; 1 beyond `dimensions` */
-    uint64_t rows;                         /* product of the others */
+    /* shape[0] is the row length; 1 beyond `dimensions`, which is 0 for a single value. Never 0. */
+    uint64_t shape[QKERN_GGUF_DIMENSION_LIMIT];
+    uint64_t rows; /* product of the others */
     uint64_t row_bytes;
     uint64_t bytes;   /* rows * row_bytes */
     uint64_t offset;  /* in the data section */
@@ -169,28 +174,35 @@ QKERN_API qkern_status qkern_gguf_tensor_find(const qkern_gguf *g, const char *n
  */
 QKERN_API void qkern_gguf_release(const qkern_gguf *g, const uint8_t *data, uint64_t bytes);
 
-/* --- writer -------------------------------------------------------------------------------------
- */
+/* --- writer ----------------------------------------------------------------------------------- */
 
 /*
  * Order of calls: create; set, copy or remove metadata and add tensors, in any order; begin; write
- * the data of the tensors in the order added; commit. After any error only abort is useful. The
- * file is version 3.
+ * the data of the tensors in the order added; commit. What is refused before begin changes nothing;
+ * after a failed copy_metadata, begin or write only abort is left. The file is version 3.
  */
 typedef struct qkern_gguf_writer qkern_gguf_writer;
 
 /*
  * Creates a temporary file in the folder of `path`. Nothing is at `path` yet, and what is there
- * stays until commit.
+ * stays until commit. A symbolic link is followed, and stays. The file gets the permissions of the
+ * one it replaces, else those of any new file. QKERN_E_IO if the folder is missing or the target is
+ * no file. `path` may be the file that an open reader reads.
  */
 QKERN_API qkern_status qkern_gguf_writer_create(const char *path, qkern_gguf_writer **out,
                                                 qkern_error *error);
 
-/* All pairs of g, byte for byte and in order, after those already there. */
+/*
+ * All pairs of g, byte for byte and in order, after those already there. QKERN_E_ARGUMENT if a key
+ * is there already.
+ */
 QKERN_API qkern_status qkern_gguf_writer_copy_metadata(qkern_gguf_writer *w, const qkern_gguf *g,
                                                        qkern_error *error);
 
-/* Replaces the value of a key where it stands, or appends the pair. */
+/*
+ * Replaces the value of a key where it stands, or appends the pair. The value of general.alignment
+ * is the alignment of the file.
+ */
 QKERN_API qkern_status qkern_gguf_writer_set_u32(qkern_gguf_writer *w, const char *key,
                                                  uint32_t value, qkern_error *error);
 QKERN_API qkern_status qkern_gguf_writer_set_string(qkern_gguf_writer *w, const char *key,
@@ -203,7 +215,7 @@ QKERN_API qkern_status qkern_gguf_writer_set(qkern_gguf_writer *w, const char *k
 QKERN_API qkern_status qkern_gguf_writer_remove(qkern_gguf_writer *w, const char *key,
                                                 qkern_error *error);
 
-/* Adds a tensor; its offset follows from those before it. */
+/* Adds a tensor; its offset follows from those before it. Nothing is kept of the arguments. */
 QKERN_API qkern_status qkern_gguf_writer_add_tensor(qkern_gguf_writer *w, const char *name,
                                                     uint64_t name_bytes, uint32_t type,
                                                     uint32_t dimensions, const uint64_t *shape,
@@ -220,8 +232,10 @@ QKERN_API qkern_status qkern_gguf_writer_write(qkern_gguf_writer *w, const void 
                                                uint64_t bytes, qkern_error *error);
 
 /*
- * Completes the file: checks that all data came, pads, flushes to the disk, renames it to the
- * target, flushes the folder. Frees the writer in every case; on failure the target is as it was.
+ * Completes the file: checks that all data came (QKERN_E_SIZE), flushes to the disk, renames it to
+ * the target, flushes the folder. Frees the writer in every case. On failure the target is as it
+ * was and the temporary file is gone, with one exception that the message tells: if only the flush
+ * of the folder fails, the new file is in place.
  */
 QKERN_API qkern_status qkern_gguf_writer_commit(qkern_gguf_writer *w, qkern_error *error);
 

@@ -16,6 +16,11 @@ __attribute__((format(printf, 4, 5))) void error_fill(qkern_error *error, qkern_
  * The same, with the value of status, so that a failing call ends in `return error_set(...)`. A
  * macro, so that compilers and analysers see which status that is.
  */
-#define error_set(ERROR, STATUS, ...) (error_fill(ERROR, STATUS, __VA_ARGS__), (STATUS))
+#define error_set(ERROR, STATUS, ...) (error_fill(ERROR, STATUS, __VA_ARGS__), error_status(STATUS))
+
+static inline qkern_status error_status(qkern_status status)
+{
+    return status;
+}
 
 #endif

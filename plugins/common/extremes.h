@@ -2,7 +2,7 @@
 /*
  * The extreme elements of a block. Of equal ones the first wins, which decides the sign of m and
  * the sign of a zero; NaN is ignored. The value is found first, in any order, then where it stands:
- * two loops without branches in place of one that depends on itself.
+ * two loops without branches in place of one with.
  */
 #ifndef QKERN_COMMON_EXTREMES_H
 #define QKERN_COMMON_EXTREMES_H
@@ -22,11 +22,9 @@ ALWAYS_INLINE float absmax(int n, const float *x)
             const float a = fabsf(x[i + k]);
             largest[k] = a > largest[k] ? a : largest[k];
         }
-    /* Magnitudes order as their bits do, and integers are compared without a branch. */
-    uint32_t bits = 0;
-    for (int k = 0; k < 4; k++)
-        bits = f32_bits(largest[k]) > bits ? f32_bits(largest[k]) : bits;
-    return f32_from_bits(bits);
+    for (int k = 1; k < 4; k++)
+        largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
+    return largest[0];
 }
 
 /* The first element whose magnitude is a; 0 if there is none. */
@@ -38,13 +36,23 @@ ALWAYS_INLINE float first_of_magnitude(int n, const float *x, float a)
     return 0.0f;
 }
 
-/* The element of largest magnitude, with its sign; +0 for zeros. */
+/*
+ * The element of largest magnitude, with its sign; +0 if there is none but zeros and NaN. For few
+ * elements the plain definition is the fastest; a longer one would mispredict its branch too often.
+ */
 ALWAYS_INLINE float signed_absmax(int n, const float *x)
 {
+    if (n <= 16) {
+        float m = 0.0f;
+        for (int i = 0; i < n; i++)
+            if (fabsf(x[i]) > fabsf(m))
+                m = x[i];
+        return m;
+    }
+
     const float largest = absmax(n, x);
     if (largest == 0.0f)
         return 0.0f;
-
     uint32_t positive = 0, negative = 0;
     for (int i = 0; i < n; i++) {
         positive |= x[i] == largest ? 1 : 0;
@@ -52,7 +60,7 @@ ALWAYS_INLINE float signed_absmax(int n, const float *x)
     }
     if (positive & negative)
         return first_of_magnitude(n, x, largest);
-    return f32_from_bits(f32_bits(largest) | negative << 31);
+    return negative ? -largest : largest;
 }
 
 /* The least and the greatest element; FLT_MAX and -FLT_MAX if there is no number at all. As absmax:

@@ -32,21 +32,26 @@ static inline float f32_from_bits(uint32_t bits)
     return v;
 }
 
+/* a if yes is 1, b if it is 0: with masks, as a branch or an instruction that may trap would not
+ * vectorize. */
+static inline uint32_t select_u32(uint32_t yes, uint32_t a, uint32_t b)
+{
+    const uint32_t mask = 0u - yes;
+    return (a & mask) | (b & ~mask);
+}
+
 /* The value of h. A NaN keeps its payload and becomes quiet. */
 static inline float f32_from_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     const int32_t magnitude = h & 0x7fff;
-    const uint32_t widened = (uint32_t)magnitude << 13;
-    /* The exponent's bias grows from 15 to 127; the greatest exponent becomes the greatest. */
-    const uint32_t normal = widened + (112u << 23);
-    const uint32_t infinite = widened + (224u << 23);
-    const uint32_t nan = infinite | F32_QUIET_BIT;
+    /* The exponent's bias grows from 15 to 127. */
+    const uint32_t normal = ((uint32_t)magnitude << 13) + (112u << 23);
     const uint32_t subnormal = f32_bits((float)magnitude * 0x1p-24f);
 
-    uint32_t bits = magnitude < 0x0400 ? subnormal : normal;
-    bits = magnitude >= 0x7c00 ? infinite : bits;
-    bits = magnitude > 0x7c00 ? nan : bits;
+    uint32_t bits = select_u32(magnitude < 0x0400, subnormal, normal);
+    bits += magnitude >= 0x7c00 ? 112u << 23 : 0; /* greatest exponent to greatest */
+    bits |= magnitude > 0x7c00 ? F32_QUIET_BIT : 0;
     return f32_from_bits(sign | bits);
 }
 

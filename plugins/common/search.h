@@ -37,6 +37,22 @@ ALWAYS_INLINE void codes_clear(int n, int32_t *L)
         L[i] = 0;
 }
 
+ALWAYS_INLINE float sum_of_squares(uint64_t n, const float *x)
+{
+    float sum = 0.0f;
+    for (uint64_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sum;
+}
+
+/* The weights that importance gives; sigma2 is a mean square that the type defines. */
+ALWAYS_INLINE void importance_weights(int n, const float *x, const float *importance, float sigma2,
+                                      float *w)
+{
+    for (int i = 0; i < n; i++)
+        w[i] = importance[i] * sqrtf(sigma2 + x[i] * x[i]);
+}
+
 /* A fit of x by scale * l: scale = a / b is the best for the codes l. */
 struct search_fit {
     float a; /* sum of w * x * l */
@@ -142,6 +158,9 @@ struct qkx_steps {
     int steps;
     bool absolute; /* the error of an element counts by its magnitude, not by its square */
 };
+
+/* The candidates with importance, for all types. */
+static const struct qkx_steps importance_steps = {-0.9f, 0.05f, 36, false};
 
 /* The error of x against scale * l + minimum. */
 ALWAYS_INLINE float qkx_error(int n, const float *x, const float *w, const float *l, float scale,

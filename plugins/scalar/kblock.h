@@ -25,20 +25,20 @@ struct k_shape {
     int low;       /* least code */
     int high;      /* greatest code */
     bool has_min;  /* a minimum for each group */
-    int scale_max; /* greatest scale, and greatest min */
+    int scale_max; /* greatest scale and min of a type with minimum */
 };
 
 static const struct k_shape q2_K_shape = {16, 0, 3, true, 15};
-static const struct k_shape q3_K_shape = {16, -4, 3, false, 31};
+static const struct k_shape q3_K_shape = {16, -4, 3, false, 0};
 static const struct k_shape q4_K_shape = {32, 0, 15, true, 63};
 static const struct k_shape q5_K_shape = {32, 0, 31, true, 63};
-static const struct k_shape q6_K_shape = {16, -32, 31, false, 127};
+static const struct k_shape q6_K_shape = {16, -32, 31, false, 0};
 
 struct k_scales {
     float d;    /* as stored */
     float dmin; /* as stored; 0 without minimum */
     int32_t scale[K_GROUPS_MAX];
-    int32_t min[K_GROUPS_MAX]; /* unset without minimum */
+    int32_t min[K_GROUPS_MAX]; /* 0 without minimum */
 };
 
 static inline struct k_scales q2_K_scales(const struct qkern_block_q2_K *b)

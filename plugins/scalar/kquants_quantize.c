@@ -25,23 +25,7 @@ struct k_search {
     int32_t code[K_ELEMENTS];   /* from 0, as stored */
 };
 
-/* Weights */
-
-ALWAYS_INLINE float sum_of_squares(int n, const float *x)
-{
-    float sum = 0.0f;
-    for (int i = 0; i < n; i++)
-        sum += x[i] * x[i];
-    return sum;
-}
-
-ALWAYS_INLINE void importance_weights(int n, const float *x, const float *importance, float sigma2,
-                                      float *w)
-{
-    for (int i = 0; i < n; i++)
-        w[i] = importance[i] * sqrtf(sigma2 + x[i] * x[i]);
-}
-
+/* Without importance the types with a minimum weigh by magnitude. */
 ALWAYS_INLINE void magnitude_weights(int n, const float *x, float base, float *w)
 {
     for (int i = 0; i < n; i++)
@@ -69,16 +53,16 @@ ALWAYS_INLINE void k_requantize(struct k_shape shape, const struct k_scales *s,
 static const struct qkx_steps q2_K_steps = {-0.5f, 0.1f, 15, true};
 static const struct qkx_steps q4_K_steps = {-1.0f, 0.1f, 20, false};
 static const struct qkx_steps q5_K_steps = {-0.5f, 0.1f, 15, false};
-static const struct qkx_steps weighted_steps = {-0.9f, 0.05f, 36, false};
 
-/* Steps 1 and 2. sigma_factor scales the block's mean square in the importance weights. */
+/* Step 1. sigma_factor scales the block's mean square in the importance weights. */
 ALWAYS_INLINE void k_search_min(struct k_shape shape, struct qkx_steps steps, bool add_rms,
                                 const float *x, struct k_search *found)
 {
     const int n = shape.group;
     for (int g = 0; g < K_ELEMENTS / n; g++, x += n) {
         float w[SEARCH_MAX];
-        magnitude_weights(n, x, add_rms ? sqrtf(sum_of_squares(n, x) / (float)n) : 0.0f, w);
+        magnitude_weights(n, x, add_rms ? sqrtf(sum_of_squares((uint64_t)n, x) / (float)n) : 0.0f,
+                          w);
         found->scale[g] =
             search_qkx(n, shape.high, x, w, steps, &found->min[g], found->code + g * n);
     }
@@ -94,14 +78,13 @@ ALWAYS_INLINE void k_search_min_weighted(struct k_shape shape, float sigma_facto
         importance_weights(n, x, importance, sigma2, w);
         found->weight[g] = sum_in_order(n, w);
         found->scale[g] =
-            search_qkx(n, shape.high, x, w, weighted_steps, &found->min[g], found->code + g * n);
+            search_qkx(n, shape.high, x, w, importance_steps, &found->min[g], found->code + g * n);
     }
 }
 
 /*
- * Rounds scales that are not negative to 0 .. limit times the returned d. A negative one, which
- * only cancellation in the search can make, wraps to the limit, as in the reference's unsigned
- * bytes.
+ * Rounds scales that are not negative to 0 .. limit times the returned d. An integer is
+ * taken from unsigned 8 bits, which only matters outside the range of rne (docs/numerics.md).
  */
 ALWAYS_INLINE float round_scales(int n, int limit, const float *scale, int32_t *rounded)
 {

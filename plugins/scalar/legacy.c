@@ -61,11 +61,8 @@ ALWAYS_INLINE float symmetric_codes(const float *x, int N, int32_t q[ELEMENTS])
     const float d = signed_absmax(ELEMENTS, x) / (float)-N;
     const float id = reciprocal(d);
 
-    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        v[e] = clamp_f32(x[e] * id + ((float)N + 0.5f), 0.0f, (float)(2 * N - 1));
-    for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (int32_t)v[e];
+        q[e] = (int32_t)clamp_f32(x[e] * id + ((float)N + 0.5f), 0.0f, (float)(2 * N - 1));
     return d;
 }
 
@@ -77,11 +74,8 @@ ALWAYS_INLINE float minimum_codes(const float *x, int N, int32_t q[ELEMENTS], fl
     const float d = (hi - lo) / (float)N;
     const float id = reciprocal(d);
 
-    float v[ELEMENTS];
     for (int e = 0; e < ELEMENTS; e++)
-        v[e] = clamp_f32((x[e] - lo) * id + 0.5f, 0.0f, (float)N);
-    for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (int32_t)v[e];
+        q[e] = (int32_t)clamp_f32((x[e] - lo) * id + 0.5f, 0.0f, (float)N);
     *m = lo;
     return d;
 }
@@ -168,31 +162,14 @@ void q8_1_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 
 /* Quantize with importance: the searches of the K types, over blocks of 32. */
 
-static float row_mean_square(uint64_t n, const float *x)
-{
-    float sum = 0.0f;
-    for (uint64_t i = 0; i < n; i++)
-        sum += x[i] * x[i];
-    return sum / (float)n;
-}
-
-static inline void block_weights(const float *x, const float *importance, float sigma2,
-                                 float w[ELEMENTS])
-{
-    for (int e = 0; e < ELEMENTS; e++)
-        w[e] = importance[e] * sqrtf(sigma2 + x[e] * x[e]);
-}
-
-static const struct qkx_steps weighted_steps = {-0.9f, 0.05f, 36, false};
-
 void q4_0_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
 {
-    const float sigma2 = row_mean_square(n, x);
+    const float sigma2 = sum_of_squares(n, x) / (float)n;
     struct qkern_block_q4_0 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
         int32_t q[ELEMENTS];
         float w[ELEMENTS];
-        block_weights(x, importance, sigma2, w);
+        importance_weights(ELEMENTS, x, importance, sigma2, w);
         store_scale(b->d, search_qx(ELEMENTS, 8, x, w, q));
         nibbles_pack(q, b->qs);
     }
@@ -200,13 +177,13 @@ void q4_0_quantize_weighted(uint64_t n, const float *x, const float *importance,
 
 void q4_1_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
 {
-    const float sigma2 = row_mean_square(n, x);
+    const float sigma2 = sum_of_squares(n, x) / (float)n;
     struct qkern_block_q4_1 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
         int32_t q[ELEMENTS];
         float w[ELEMENTS], minimum;
-        block_weights(x, importance, sigma2, w);
-        store_scale(b->d, search_qkx(ELEMENTS, 15, x, w, weighted_steps, &minimum, q));
+        importance_weights(ELEMENTS, x, importance, sigma2, w);
+        store_scale(b->d, search_qkx(ELEMENTS, 15, x, w, importance_steps, &minimum, q));
         store_scale(b->m, -minimum);
         nibbles_pack(q, b->qs);
     }
@@ -214,12 +191,12 @@ void q4_1_quantize_weighted(uint64_t n, const float *x, const float *importance,
 
 void q5_0_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
 {
-    const float sigma2 = row_mean_square(n, x);
+    const float sigma2 = sum_of_squares(n, x) / (float)n;
     struct qkern_block_q5_0 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
         int32_t q[ELEMENTS];
         float w[ELEMENTS];
-        block_weights(x, importance, sigma2, w);
+        importance_weights(ELEMENTS, x, importance, sigma2, w);
         store_scale(b->d, search_qx(ELEMENTS, 16, x, w, q));
         fifth_bits_pack(q, b->qh);
         nibbles_pack(q, b->qs);
@@ -228,13 +205,13 @@ void q5_0_quantize_weighted(uint64_t n, const float *x, const float *importance,
 
 void q5_1_quantize_weighted(uint64_t n, const float *x, const float *importance, void *blocks)
 {
-    const float sigma2 = row_mean_square(n, x);
+    const float sigma2 = sum_of_squares(n, x) / (float)n;
     struct qkern_block_q5_1 *b = blocks;
     for (const float *end = x + n; x < end; x += ELEMENTS, importance += ELEMENTS, b++) {
         int32_t q[ELEMENTS];
         float w[ELEMENTS], minimum;
-        block_weights(x, importance, sigma2, w);
-        store_scale(b->d, search_qkx(ELEMENTS, 31, x, w, weighted_steps, &minimum, q));
+        importance_weights(ELEMENTS, x, importance, sigma2, w);
+        store_scale(b->d, search_qkx(ELEMENTS, 31, x, w, importance_steps, &minimum, q));
         store_scale(b->m, -minimum);
         fifth_bits_pack(q, b->qh);
         nibbles_pack(q, b->qs);

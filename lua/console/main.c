@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The qkern executable: a Lua 5.4 state with the qkern module and the scripts of the commands built
+ * in. What the commands do is in lua/commands; here is what only a process can do: its arguments,
+ * signals, standard streams and exit status.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+
+#include "scripts.h"
+
+int luaopen_qkern(lua_State *L);
+
+enum { STATUS_FAILED = 1, STATUS_SIGNAL = 128 };
+
+static lua_State *volatile running; /* what the handler stops; NULL when that is over */
+static volatile sig_atomic_t caught;
+
+/* Runs in the Lua code at its next instruction, so that it unwinds and removes what it began. */
+static void stop(lua_State *L, lua_Debug *debug)
+{
+    (void)debug;
+    lua_sethook(L, NULL, 0, 0);
+    luaL_error(L, "interrupted");
+}
+
+/* lua_sethook is made to be called from a signal handler. A second signal ends the process. */
+static void signal_handle(int number)
+{
+    caught = number;
+    if (running != NULL)
+        lua_sethook(running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+static void signals_catch(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action = {.sa_handler = signal_handle};
+        struct sigaction before;
+        action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+/*
+ * A process may be started with a standard stream closed; the next file opened would take its place
+ * and be written to by messages. Holds such places with a descriptor that cannot be used the wrong
+ * way round.
+ */
+static void streams_hold(void)
+{
+    static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", flags[fd]) != fd)
+            exit(STATUS_FAILED);
+}
+
+/* What was printed and could not be written is a failure, too. */
+static int stdout_finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "qkern: cannot write to standard output: %s\n", strerror(errno));
+    return status == 0 ? STATUS_FAILED : status;
+}
+
+/* Searcher of package.preload: upvalue 1 is the script. */
+static int script_load(lua_State *L)
+{
+    const struct script *script = lua_touserdata(L, lua_upvalueindex(1));
+    const char *chunk_name = lua_pushfstring(L, "=%s", script->name);
+
+    if (luaL_loadbufferx(L, script->text, script->size, chunk_name, "t") != LUA_OK)
+        return lua_error(L);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+static void scripts_preload(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, luaopen_qkern);
+    lua_setfield(L, -2, "qkern");
+    for (size_t i = 0; i < script_count; i++) {
+        lua_pushlightuserdata(L, (void *)(uintptr_t)&scripts[i]);
+        lua_pushcclosure(L, script_load, 1);
+        lua_setfield(L, -2, scripts[i].name);
+    }
+    lua_pop(L, 1);
+}
+
+static int traceback(lua_State *L)
+{
+    const char *message = lua_tostring(L, 1);
+    luaL_traceback(L, L, message != NULL ? message : "qkern: an error that is no text", 1);
+    return 1;
+}
+
+/* Runs the dispatcher, qkern.commands.main, with the arguments; returns the exit status. */
+static int run(lua_State *L)
+{
+    int argc = (int)lua_tointeger(L, 1);
+    char **argv = lua_touserdata(L, 2);
+
+    luaL_openlibs(L);
+    scripts_preload(L);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "qkern.commands.main");
+    lua_call(L, 1, 1);
+    lua_createtable(L, argc, 1);
+    for (int i = 0; i < argc; i++) {
+        lua_pushstring(L, argv[i]);
+        lua_rawseti(L, -2, i);
+    }
+    lua_pushboolean(L, isatty(STDERR_FILENO));
+    lua_call(L, 2, 1);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int status = STATUS_FAILED;
+    lua_State *L;
+
+    streams_hold();
+    L = luaL_newstate();
+    if (L == NULL) {
+        fprintf(stderr, "qkern: out of memory\n");
+        return STATUS_FAILED;
+    }
+    running = L;
+    signals_catch();
+    lua_pushcfunction(L, traceback);
+    lua_pushcfunction(L, run);
+    lua_pushinteger(L, argc);
+    lua_pushlightuserdata(L, argv);
+    if (lua_pcall(L, 2, 1, 1) == LUA_OK)
+        status = (int)lua_tointeger(L, -1);
+    else if (caught == 0)
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    running = NULL;
+    status = stdout_finish(status);
+    lua_close(L);
+    return caught == 0 ? status : STATUS_SIGNAL + caught;
+}

@@ -1,0 +1,49 @@
+-- SPDX-License-Identifier: MIT
+-- Builds GGUF files byte by byte, independently of the library.
+local maker = {}
+
+local TYPES = {u8 = 0, i8 = 1, u16 = 2, i16 = 3, u32 = 4, i32 = 5, f32 = 6, bool = 7, string = 8,
+               array = 9, u64 = 10, i64 = 11, f64 = 12}
+local FORMATS = {u8 = "<B", i8 = "<b", u16 = "<I2", i16 = "<i2", u32 = "<I4", i32 = "<i4",
+                 f32 = "<f", u64 = "<i8", i64 = "<i8", f64 = "<d", string = "<s8"}
+
+local function encode(kind, value)
+    if kind == "bool" then return string.char(value and 1 or 0) end
+    if kind ~= "array" then return string.pack(FORMATS[kind], value) end
+    local pieces = {string.pack("<I4I8", TYPES[value.type], #value)}
+    for i, element in ipairs(value) do pieces[i + 1] = encode(value.type, element) end
+    return table.concat(pieces)
+end
+
+-- A string of n values f(i), i from 0, as little-endian floats.
+function maker.floats(n, f)
+    local pieces = {}
+    for i = 0, n - 1 do pieces[i + 1] = string.pack("<f", f(i)) end
+    return table.concat(pieces)
+end
+
+local function pad(s, alignment)
+    return s .. ("\0"):rep(-#s % alignment)
+end
+
+-- metadata: a list of {key, kind, value}; tensors: a list of {name, type number, shape, data}.
+-- An array value is a list with the field type.
+function maker.file(metadata, tensors)
+    local alignment, offset = 32, 0
+    local pieces = {"GGUF", string.pack("<I4I8I8", 3, #tensors, #metadata)}
+    for _, pair in ipairs(metadata) do
+        pieces[#pieces + 1] = string.pack("<s8I4", pair[1], TYPES[pair[2]])
+            .. encode(pair[2], pair[3])
+    end
+    local data = {}
+    for _, t in ipairs(tensors) do
+        pieces[#pieces + 1] = string.pack("<s8I4", t[1], #t[3])
+        for _, extent in ipairs(t[3]) do pieces[#pieces + 1] = string.pack("<I8", extent) end
+        pieces[#pieces + 1] = string.pack("<I4I8", t[2], offset)
+        data[#data + 1] = pad(t[4], alignment)
+        offset = offset + #data[#data]
+    end
+    return pad(table.concat(pieces), alignment) .. table.concat(data)
+end
+
+return maker

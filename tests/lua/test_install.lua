@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: MIT
+-- What is installed works from there, without the build folder.
+local t = require "testing"
+
+local prefix = t.path "a prefix"
+
+t.test("executable, module, scripts and page are installed", function()
+    local status, _, err = t.shell(("cmake --install %s --prefix %s"):format(t.quote(t.build),
+                                                                            t.quote(prefix)))
+    t.equal(status, 0, err)
+    for _, name in ipairs {"bin/qkern", "share/man/man1/qkern.1",
+                           "share/lua/5.4/qkern/commands/quantize.lua",
+                           "share/lua/5.4/qkern/commands/support/text.lua"} do
+        t.equal(t.exists(prefix .. "/" .. name), true, name)
+    end
+end)
+
+t.test("the installed executable uses the installed library and plugins", function()
+    t.command = prefix .. "/bin/qkern"
+    local reader = require "json_reader"
+    local plugins = reader.decode(t.succeed("info", "--json")).plugins
+    t.equal(plugins[1].name, "scalar")
+    t.equal(plugins[1].origin, "beside libqkern")
+    t.contains(plugins[1].path, "a prefix")
+    local out = t.path "installed.gguf"
+    t.succeed("quantize", t.sample, out, "--type", "Q4_0", "--quiet")
+    t.contains(t.succeed("inspect", out), "Q4_0")
+end)
+
+t.finish()

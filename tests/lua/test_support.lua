@@ -1,0 +1,140 @@
+-- SPDX-License-Identifier: MIT
+-- What the commands share: text for the terminal, JSON, command lines.
+local json = require "qkern.commands.support.json"
+local options = require "qkern.commands.support.options"
+local text = require "qkern.commands.support.text"
+local reader = require "json_reader"
+local t = require "testing"
+
+t.test("what is not printable is escaped without ambiguity", function()
+    t.equal(text.printable("plain text"), "plain text")
+    t.equal(text.printable("a\27[31mb\n\t\r\0\127"), "a\\x1b[31mb\\n\\t\\r\\x00\\x7f")
+    t.equal(text.printable("back\\slash"), "back\\\\slash")
+    t.equal(text.printable("ä字😀"), "ä字😀")
+    t.equal(text.printable("a\xffb\xc3"), "a\\xffb\\xc3")
+    t.equal(text.printable("\xed\xa0\x80"), "\\xed\\xa0\\x80", "a surrogate")
+    t.equal(text.printable("\xc0\x80"), "\\xc0\\x80", "an overlong form")
+    t.equal(text.printable("x\u{202e}y\u{9b}z"), "x\\u{202e}y\\u{9b}z")
+    t.equal(text.printable(""), "")
+end)
+
+t.test("tables line up also with wide and combining characters", function()
+    t.equal(text.table({"name", ">n"}, {{"ä", "1"}, {"字字", "22"}, {"e\u{301}", "333"}}),
+            "name    n\nä       1\n字字   22\ne\u{301}     333\n")
+end)
+
+t.test("a value is cut to a width of columns", function()
+    t.equal(text.cut("abcdefgh", 8), "abcdefgh")
+    t.equal(text.cut("abcdefghi", 8), "abcde...")
+    t.equal(text.cut("字字字字字", 8), "字字...")
+end)
+
+t.test("numbers are the shortest that read back", function()
+    t.equal(text.float(string.unpack("<f", string.pack("<f", 1e-5)), "f32"), "1e-05")
+    t.equal(text.float(string.unpack("<f", string.pack("<f", 1 / 3)), "f32"), "0.33333334")
+    t.equal(text.float(1 / 3, "f64"), "0.3333333333333333")
+    t.equal(text.float(0 / 0, "f32"), "nan")
+    t.equal(text.float(-math.huge, "f64"), "-inf")
+    t.equal(text.integer(-1, "u64"), "18446744073709551615")
+    t.equal(text.integer(math.mininteger, "u64"), "9223372036854775808")
+    t.equal(text.integer(-1, "i64"), "-1")
+    t.equal(text.size(1023), "1023 B")
+    t.equal(text.size(1536), "1.50 KiB")
+end)
+
+t.test("JSON is valid whatever is in it", function()
+    local back = reader.decode(json.encode(json.object(
+        "text", "a\"b\\c\n\0\127ä", "bytes", "\xff\0", "list", json.array {}, "empty",
+        json.object(), "nil", nil, "null", json.null, "nan", 0 / 0, "inf", math.huge, "minus",
+        -math.huge, "integer", math.maxinteger, "float", 0.1, "true", true,
+        "nested", json.array {json.array {1, 2}, "x"},
+        "number", json.number("18446744073709551615"))))
+    t.equal(back.text, "a\"b\\c\n\0\127ä")
+    t.equal(back.bytes.bytes, "ff00")
+    t.equal(#back.list, 0)
+    t.equal(next(back.empty), nil)
+    t.equal(back["nil"], reader.null)
+    t.equal(back.null, reader.null)
+    t.equal(back.nan, "NaN")
+    t.equal(back.inf, "Infinity")
+    t.equal(back.minus, "-Infinity")
+    t.equal(back.integer, math.maxinteger)
+    t.equal(back.float, 0.1)
+    t.equal(back["true"], true)
+    t.equal(back.nested[1][2], 2)
+    t.equal(back.number, 18446744073709551615.0)
+end)
+
+t.test("the reader of the tests refuses what is not JSON", function()
+    for _, bad in ipairs {"", "{", "[1,]", "{\"a\":1,}", "01", "1.", "nul", "'a'", "\"\1\"",
+                          "\"\\x\"", "\"\\ud800\"", "[1] 2", "{\"a\":1,\"a\":2}", "\"\xff\"",
+                          "NaN", "+1"} do
+        t.raises("JSON", reader.decode, bad)
+    end
+end)
+
+t.test("options are parsed, and errors say what to do", function()
+    local command = {name = "c", arguments = "A B", operands = 2, help = "", options = {
+        {"--type", "T", "", required = true}, {"--only", "G", "", repeated = true},
+        {"--json", nil, ""}}}
+    local v = options.parse(command, {"a", "--type=x=y", "--only", "-1", "--only=2", "--",
+                                      "--json"})
+    t.equal(v[1] .. v[2] .. v.type .. v.only[1] .. v.only[2], "a--jsonx=y-12")
+    t.equal(v.json, nil)
+    t.equal(options.parse(command, {"--help"}).help, true)
+    local function parse(...) return options.parse(command, {...}) end
+    t.raises("unknown option --jsn; did you mean --json?", parse, "--jsn")
+    t.raises("--type needs a value: T", parse, "a", "b", "--type")
+    t.raises("--json takes no value", parse, "--json=1")
+    t.raises("--type is given twice", parse, "--type", "1", "--type", "2")
+    t.raises("expected A B, found 1 argument", parse, "a", "--type", "1")
+    local err = t.raises("--type is missing", parse, "a", "b")
+    t.equal(err.exit, 2)
+    t.equal(err.hint, "try 'qkern c --help'")
+end)
+
+t.test("the contract of vec_dot agrees with the scalar kernels on random blocks", function()
+    local contract = require "qkern.commands.support.contract"
+    local qk = require "qkern"
+    math.randomseed(20)
+    local function random_bytes(n)
+        local pieces = {}
+        for i = 1, n do pieces[i] = string.char(math.random(0, 255)) end
+        return table.concat(pieces)
+    end
+    -- f16 fields that are finite: their place in a block of each type
+    local halves = {F16 = {0}, Q4_0 = {0}, Q4_1 = {0, 2}, Q5_0 = {0}, Q5_1 = {0, 2}, Q8_0 = {0},
+                    Q8_1 = {0, 2}, Q2_K = {80, 82}, Q3_K = {108}, Q4_K = {0, 2}, Q5_K = {0, 2},
+                    Q6_K = {208}, BF16 = {0}, Q8_K = {}, F32 = {}}
+    local function blocks(name, n)
+        local kind, pieces = qk.type(name), {}
+        for i = 1, n // kind.block_elements do
+            local block = random_bytes(kind.block_bytes)
+            for _, at in ipairs(halves[name]) do
+                block = block:sub(1, at) .. string.pack("<I2", math.random(0, 0x7b) << 8 | i % 256)
+                    .. block:sub(at + 3)
+            end
+            if name == "Q8_K" or name == "F32" then
+                block = string.pack("<f", math.random() - 0.5) .. block:sub(5)
+            end
+            pieces[i] = block
+        end
+        return table.concat(pieces)
+    end
+    local count = 0
+    for name in pairs(halves) do
+        local kind = qk.type(name)
+        if kind.dot_type then
+            local k = qk.kernel(name, "scalar")
+            for n = 256, 2560, 256 do
+                local w, a = blocks(name, n), blocks(kind.dot_type, n)
+                local found = k:vec_dot(qk.blocks(name, w), qk.blocks(kind.dot_type, a))
+                t.equal(string.pack("<f", found), contract.vec_dot(name, w, a), name .. " " .. n)
+                count = count + 1
+            end
+        end
+    end
+    t.equal(count, 13 * 10)
+end)
+
+t.finish()
