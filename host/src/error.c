@@ -6,13 +6,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-qkern_status error_set(qkern_error *error, qkern_status status, uint64_t index, const char *format,
-                       ...)
+void error_fill(qkern_error *error, qkern_status status, uint64_t index, const char *format, ...)
 {
     const size_t message_at = offsetof(qkern_error, message);
 
     if (error == NULL || error->struct_size <= message_at)
-        return status;
+        return;
     size_t room = error->struct_size - message_at;
     if (room > sizeof error->message)
         room = sizeof error->message;
@@ -23,5 +22,4 @@ qkern_status error_set(qkern_error *error, qkern_status status, uint64_t index, 
     va_start(arguments, format);
     vsnprintf(error->message, room, format, arguments);
     va_end(arguments);
-    return status;
 }

@@ -7,10 +7,20 @@
 
 /*
  * Fills *error, if it is not NULL, with status, index and a message formatted as by printf, cut if
- * it is too long, and returns status, so that a failing call ends in `return error_set(...)`.
- * Writes no more than error->struct_size covers.
+ * it is too long. Writes no more than error->struct_size covers.
  */
-__attribute__((format(printf, 4, 5))) qkern_status
-error_set(qkern_error *error, qkern_status status, uint64_t index, const char *format, ...);
+__attribute__((format(printf, 4, 5))) void error_fill(qkern_error *error, qkern_status status,
+                                                      uint64_t index, const char *format, ...);
+
+/*
+ * The same, with the value of status, so that a failing call ends in `return error_set(...)`. A
+ * macro, so that compilers and analysers see which status that is.
+ */
+#define error_set(ERROR, STATUS, ...) (error_fill(ERROR, STATUS, __VA_ARGS__), error_status(STATUS))
+
+static inline qkern_status error_status(qkern_status status)
+{
+    return status;
+}
 
 #endif

@@ -62,7 +62,7 @@ qkern_status plugin_entry_check(const struct qkern_plugin *entry, struct finding
     return QKERN_OK;
 }
 
-/* Copies what a kernel's struct_size covers; fields that it does not cover as a whole become 0. */
+/* Copies what a kernel's struct_size covers into zeros; fields that it covers in part stay 0. */
 static qkern_status kernel_copy(const struct qkern_kernel *from, uint32_t number,
                                 struct qkern_kernel *out, struct finding *finding)
 {
@@ -78,7 +78,6 @@ static qkern_status kernel_copy(const struct qkern_kernel *from, uint32_t number
         snprintf(found, sizeof found, "%u", size);
         return finding_compare(finding, "at least 24", found);
     }
-    *out = (struct qkern_kernel){0};
     memcpy(out, from, QKERN_KERNEL_SIZE_MIN);
     for (uint32_t entry = 0; entry < QKERN_ENTRY_LIMIT; entry++)
         if (size >= entry_offsets[entry] + ENTRY_BYTES)
@@ -120,7 +119,7 @@ qkern_status plugin_table_read(const struct qkern_plugin *entry, struct plugin *
                                struct finding *finding)
 {
     for (uint32_t i = 0; i < entry->kernel_count; i++) {
-        struct qkern_kernel kernel;
+        struct qkern_kernel kernel = {0};
         qkern_type_info type = {.struct_size = (uint32_t)sizeof type};
 
         qkern_status status = kernel_copy(entry->kernels[i], i, &kernel, finding);

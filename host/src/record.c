@@ -73,8 +73,8 @@ static const struct record *record_at(const qkern *q, uint32_t index, const char
 {
     if (index < q->records.count)
         return q->records.items[index];
-    error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "%s: there is no record %u, only 0 to %u",
-              function, index, q->records.count - 1);
+    error_fill(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "%s: there is no record %u, only 0 to %u",
+               function, index, q->records.count - 1);
     return NULL;
 }
 
@@ -104,7 +104,7 @@ qkern_status qkern_record_get(const qkern *q, uint32_t index, qkern_record *out,
     return copy_out(&view, sizeof view, out, "qkern_record", error);
 }
 
-qkern_status qkern_record_kernel(const qkern *q, uint32_t index, uint32_t type,
+qkern_status qkern_record_kernel(const qkern *q, uint32_t record, uint32_t type,
                                  const struct qkern_kernel **out, qkern_error *error)
 {
     qkern_type_info info = {.struct_size = (uint32_t)sizeof info};
@@ -112,20 +112,20 @@ qkern_status qkern_record_kernel(const qkern *q, uint32_t index, uint32_t type,
     if (q == NULL || out == NULL)
         return error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "qkern_record_kernel: %s is NULL",
                          q == NULL ? "q" : "out");
-    const struct record *record = record_at(q, index, "qkern_record_kernel", error);
-    if (record == NULL)
+    const struct record *found = record_at(q, record, "qkern_record_kernel", error);
+    if (found == NULL)
         return QKERN_E_ARGUMENT;
     qkern_status status = qkern_type_get(type, &info, error);
     if (status != QKERN_OK)
         return status;
-    if (record->plugin == NULL)
+    if (found->plugin == NULL)
         return error_set(error, QKERN_E_NOT_FOUND, QKERN_NO_INDEX,
-                         "record %u is of a plugin that was not loaded: %s", index,
-                         record->finding.text);
-    const struct qkern_kernel *kernel = &record->plugin->kernels[type];
+                         "record %u is of a plugin that was not loaded: %s", record,
+                         found->finding.text);
+    const struct qkern_kernel *kernel = &found->plugin->kernels[type];
     if (kernel->struct_size == 0)
         return error_set(error, QKERN_E_NOT_FOUND, QKERN_NO_INDEX, "%s %s has no kernel for %s",
-                         record->name, record->version, info.name);
+                         found->name, found->version, info.name);
     *out = kernel;
     return QKERN_OK;
 }

@@ -276,9 +276,9 @@ static void sizes_are_exact(void **state)
     float result = 5;
 
     (void)state;
-    static const int off[] = {-1, 1};
+    static const uint64_t wrong_sizes[] = {35, 37};
     for (size_t i = 0; i < 2; i++) {
-        const uint64_t wrong = (uint64_t)(36 + off[i]);
+        const uint64_t wrong = wrong_sizes[i];
         assert_error(qkern_quantize(t.q, QKERN_TYPE_Q4_0, 64, t.x, t.blocks, wrong, &t.error),
                      QKERN_E_SIZE, QKERN_NO_INDEX, ", but the row takes 36 bytes");
         assert_error(qkern_quantize_weighted(t.q, QKERN_TYPE_Q4_0, 64, t.x, t.importance, t.blocks,
@@ -496,7 +496,7 @@ static void weighted_rows_that_do_not_fit_are_refused(void **state)
     assert_int_equal(qkern_type_get(QKERN_TYPE_F16, &info, NULL), QKERN_OK);
     t.x[900] = 1e6f;
     assert_error(qkern_quantize_weighted(t.q, QKERN_TYPE_F16, ROW, t.x, t.importance, t.blocks,
-                                         2 * ROW, &t.error),
+                                         row_bytes(QKERN_TYPE_F16, ROW), &t.error),
                  QKERN_E_OVERFLOW, 900, "the element of the F16 block at element 900");
     assert_untouched(t.blocks, sizeof t.blocks);
 }
