@@ -241,6 +241,10 @@ t.test("a NaN, an infinity or an overflow is refused and named, whatever the thr
                     threads)
         end
     end
+    local last = t.write(t.path "last.gguf", maker.file({}, {
+        {"last", F32, {256, 2}, with_value(512, 511, 0 / 0)}}))
+    refused(1, "row 1, element 255: the input holds a NaN or an infinity; found a NaN", last,
+            sample_out, "--type", "Q4_K")
     local input = t.write(t.path "big.gguf", maker.file({}, {
         {"big", F32, {64, 2}, with_value(128, 100, 1e30)}}))
     refused(1, "tensor big (F32 to Q8_0): row 1, element 32: a scale, minimum, sum or element does "
@@ -265,6 +269,11 @@ t.test("the output may be the input", function()
     t.succeed("quantize", t.sample, other, "--type", "Q4_K")
     t.succeed("quantize", file, file, "--type", "Q4_K")
     t.equal(t.read(file) == t.read(other), true)
+    t.write(file, t.read(t.sample))
+    local link = t.path "link.gguf"
+    t.equal((t.shell(("ln -sf %s %s"):format(t.quote(file), t.quote(link)))), 0)
+    t.succeed("quantize", file, link, "--type", "Q4_K")
+    t.equal(t.read(link) == t.read(other), true, "through a link")
 end)
 
 t.test("a signal removes what was begun and ends with 128 and its number", function()
