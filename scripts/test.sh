@@ -23,7 +23,7 @@ configure() { # preset, then arguments of cmake
 
 build() { # preset, then arguments of cmake --build
     cmake --build --preset "$1" --parallel "$jobs" "${@:2}" >"$logs/$1-build.log" || {
-        grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating)' "$logs/$1-build.log" >&2
+        grep -vE '^\[[0-9]+/[0-9]+\] ' "$logs/$1-build.log" >&2
         return 1
     }
 }

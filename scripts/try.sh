@@ -25,7 +25,7 @@ say "Quantizing the sample to Q4_K"
 mkdir -p out
 build/bin/qkern quantize samples/kokoro-voice-af_heart-f32.gguf out/sample-q4_k.gguf --type Q4_K
 
-say "Which kernels this CPU gets (qkern info)"
-build/bin/qkern info
+say "Plugins and kernels on this CPU (from: build/bin/qkern info)"
+build/bin/qkern info | sed -n '/^Plugins/,$p'
 
 say "Done: out/sample-q4_k.gguf. To look at it: build/bin/qkern inspect out/sample-q4_k.gguf"

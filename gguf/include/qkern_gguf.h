@@ -64,8 +64,10 @@ QKERN_API const char *qkern_gguf_value_name(uint32_t value_type);
 typedef struct qkern_gguf qkern_gguf;
 
 /*
- * Opens and checks a file. *out is set on success only. A file that is cut short by someone else
- * while it is open raises SIGBUS where the lost part is read; see docs/gguf.md.
+ * Opens and checks a file. *out is set on success only. QKERN_E_IO if it cannot be read or is no
+ * file, QKERN_E_FORMAT if it is damaged or no GGUF, QKERN_E_LIMIT, QKERN_E_TYPE for a tensor of an
+ * unknown element type, QKERN_E_LENGTH for rows that are not whole blocks. A file that is cut short
+ * by someone else while it is open raises SIGBUS where the lost part is read; see docs/gguf.md.
  */
 QKERN_API qkern_status qkern_gguf_open(const char *path, qkern_gguf **out, qkern_error *error);
 

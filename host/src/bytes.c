@@ -28,8 +28,9 @@ qkern_status bytes_read(const struct bytes *bytes, uint64_t offset, void *to, si
     struct bytes window = *bytes;
     size_t done = 0;
 
-    if (bytes_window(bytes, offset, length, what, &window, finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_window(bytes, offset, length, what, &window, finding);
+    if (status != QKERN_OK)
+        return status;
     if (window.memory != NULL) {
         memcpy(to, window.memory + window.start, length);
         return QKERN_OK;

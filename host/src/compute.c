@@ -44,11 +44,17 @@ static qkern_status call_begin(struct call *call, const char *function, qkern *q
 
     pin_begin(q->pins, &call->pin);
     call->kernel = call->pin.generation->kernels[type];
-    if (layout_known(type) && kernel_has(&call->kernel, entry))
-        return QKERN_OK;
-    qkern_pin_end(&call->pin);
-    return error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "%s: no plugin has %s of %s", function,
-                     qkern_entry_name(entry), call->type.name);
+    if (!kernel_has(&call->kernel, entry))
+        status = error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "%s: no plugin has %s of %s",
+                           function, qkern_entry_name(entry), call->type.name);
+    else if (!layout_known(type))
+        status = error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX,
+                           "%s: there is no check for %s in this version: use its kernel through "
+                           "a pin",
+                           function, call->type.name);
+    if (status != QKERN_OK)
+        qkern_pin_end(&call->pin);
+    return status;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */

@@ -150,12 +150,12 @@ static void leaf_ask(const struct cpu_source *source, struct cpuid_answer *answe
         snprintf(answer->absent, sizeof answer->absent, "%s is 0x%" PRIx32, limit_name, limit);
 }
 
+/* Fills in answers, which are zero. */
 static void x86_ask(const struct cpu_source *source, struct x86_answers *answers)
 {
     struct cpuid_answer *leaves = answers->leaves;
     uint32_t basic[4], extended[4];
 
-    memset(answers, 0, sizeof *answers);
     source->cpuid(source->context, 0, 0, basic);
     source->cpuid(source->context, 0x80000000u, 0, extended);
     leaf_ask(source, &leaves[LEAF_1], 1, 0, "CPUID.0:EAX", basic[EAX] >= 1, basic[EAX]);
@@ -197,7 +197,7 @@ static void x86_judge(const struct x86_answers *answers, const struct cpuid_row 
 
 static void x86_detect(const struct cpu_source *source, struct cpu_features *out)
 {
-    struct x86_answers answers;
+    struct x86_answers answers = {0};
 
     x86_ask(source, &answers);
     for (uint32_t i = 0; i < out->count; i++) {
@@ -385,7 +385,7 @@ static const char *word_shown(const char *word, size_t length, char shown[33])
     size_t i = 0;
 
     for (; i < length && i < 32; i++)
-        shown[i] = '!' <= word[i] && word[i] <= '~' ? word[i] : '?';
+        shown[i] = (char)('!' <= word[i] && word[i] <= '~' ? word[i] : '?');
     shown[i] = '\0';
     return shown;
 }

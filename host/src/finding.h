@@ -10,7 +10,7 @@
 
 struct finding {
     qkern_status status;
-    char text[256];     /* one line: what is wrong and, where it helps, what to do */
+    char text[512];     /* one line: what is wrong and, where it helps, what to do */
     char expected[128]; /* "" where it means nothing */
     char found[128];
 };

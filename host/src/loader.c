@@ -157,7 +157,8 @@ static qkern_status step_needs(struct attempt *attempt, struct finding *finding)
  * A path of the open file, so that the file that was checked is the one that is loaded whatever
  * happens to its name. The path is spelled differently each time: glibc takes an object that is
  * already loaded under the same spelling without looking at the file, and descriptor numbers are
- * used again. So the digits of a process-wide count go before the number, "/" for 0 and "./" for 1.
+ * used again. So the binary digits of a count go before the number, "/" for 0 and "./" for 1. Each
+ * copy of libqkern in the process counts from an address of its own.
  */
 static void descriptor_path(const char *folder, int descriptor, char *out, size_t size)
 {
@@ -166,7 +167,7 @@ static void descriptor_path(const char *folder, int descriptor, char *out, size_
     char spelling[2 * 64 + 1];
     size_t used = 0;
 
-    for (; count != 0; count >>= 1) {
+    for (count += (uintptr_t)&loads; count != 0; count >>= 1) {
         if ((count & 1) != 0)
             spelling[used++] = '.';
         spelling[used++] = '/';

@@ -98,8 +98,9 @@ qkern_status manifest_judge(const struct bytes *descriptor, uint32_t arch,
     const uint64_t there = descriptor->size;
     const uint64_t known = there < sizeof *out ? there : sizeof *out;
 
-    if (bytes_read(descriptor, 0, out, (size_t)known, "manifest", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(descriptor, 0, out, (size_t)known, "manifest", finding);
+    if (status != QKERN_OK)
+        return status;
     if (there >= version_end && out->manifest_version != QKERN_MANIFEST_VERSION)
         return refuse_number(finding, QKERN_E_ABI, "manifest_version", "", QKERN_MANIFEST_VERSION,
                              out->manifest_version);
@@ -124,9 +125,10 @@ qkern_status manifest_judge(const struct bytes *descriptor, uint32_t arch,
         return refuse_number(finding, QKERN_E_FORMAT, "reserved", "", 0, out->reserved);
     if (out->name[0] == '\0')
         return finding_set(finding, QKERN_E_FORMAT, "manifest: the name is empty");
-    if (judge_text("name", out->name, name_allows, "lower-case letters, digits, '-', '_' and '.'",
-                   finding) != QKERN_OK)
-        return finding->status;
+    status = judge_text("name", out->name, name_allows,
+                        "lower-case letters, digits, '-', '_' and '.'", finding);
+    if (status != QKERN_OK)
+        return status;
     return judge_text("version", out->version, version_allows, "printable ASCII characters",
                       finding);
 }
@@ -140,23 +142,23 @@ typedef qkern_status (*format_reader)(const struct bytes *file, uint32_t arch,
 static const struct {
     const char *magic;
     uint32_t length;
-    format_reader read;
     qkern_status status;
+    format_reader read;
     const char *what;
 } formats[] = {
-    {"\177ELF", 4, manifest_elf, QKERN_OK, ""},
-    {"\xcf\xfa\xed\xfe", 4, manifest_macho, QKERN_OK, ""},
-    {"\xca\xfe\xba\xbe", 4, manifest_universal, QKERN_OK, ""},
-    {"\xca\xfe\xba\xbf", 4, manifest_universal, QKERN_OK, ""},
-    {"\xce\xfa\xed\xfe", 4, NULL, QKERN_E_ARCH, "a 32-bit Mach-O file"},
-    {"\xfe\xed\xfa\xce", 4, NULL, QKERN_E_ARCH, "a big-endian Mach-O file"},
-    {"\xfe\xed\xfa\xcf", 4, NULL, QKERN_E_ARCH, "a big-endian Mach-O file"},
-    {"!<arch>\n", 8, NULL, QKERN_E_FORMAT, "a static library (ar archive)"},
-    {"!<thin>\n", 8, NULL, QKERN_E_FORMAT, "a static library (thin ar archive)"},
-    {"GGUF", 4, NULL, QKERN_E_FORMAT, "a GGUF model file"},
-    {"MZ", 2, NULL, QKERN_E_FORMAT, "a Windows program or DLL"},
-    {"\x1f\x8b", 2, NULL, QKERN_E_FORMAT, "a gzip file"},
-    {"PK\3\4", 4, NULL, QKERN_E_FORMAT, "a zip file"},
+    {"\177ELF", 4, QKERN_OK, manifest_elf, ""},
+    {"\xcf\xfa\xed\xfe", 4, QKERN_OK, manifest_macho, ""},
+    {"\xca\xfe\xba\xbe", 4, QKERN_OK, manifest_universal, ""},
+    {"\xca\xfe\xba\xbf", 4, QKERN_OK, manifest_universal, ""},
+    {"\xce\xfa\xed\xfe", 4, QKERN_E_ARCH, NULL, "a 32-bit Mach-O file"},
+    {"\xfe\xed\xfa\xce", 4, QKERN_E_ARCH, NULL, "a big-endian Mach-O file"},
+    {"\xfe\xed\xfa\xcf", 4, QKERN_E_ARCH, NULL, "a big-endian Mach-O file"},
+    {"!<arch>\n", 8, QKERN_E_FORMAT, NULL, "a static library (ar archive)"},
+    {"!<thin>\n", 8, QKERN_E_FORMAT, NULL, "a static library (thin ar archive)"},
+    {"GGUF", 4, QKERN_E_FORMAT, NULL, "a GGUF model file"},
+    {"MZ", 2, QKERN_E_FORMAT, NULL, "a Windows program or DLL"},
+    {"\x1f\x8b", 2, QKERN_E_FORMAT, NULL, "a gzip file"},
+    {"PK\3\4", 4, QKERN_E_FORMAT, NULL, "a zip file"},
 };
 
 static bool is_text(const uint8_t *start, size_t length)
@@ -176,8 +178,9 @@ static qkern_status file_read(const struct bytes *file, uint32_t arch, struct ma
 
     if (length == 0)
         return finding_set(finding, QKERN_E_FORMAT, "an empty file");
-    if (bytes_read(file, 0, start, length, "first bytes", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(file, 0, start, length, "first bytes", finding);
+    if (status != QKERN_OK)
+        return status;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (length < formats[i].length || memcmp(start, formats[i].magic, formats[i].length) != 0)
             continue;
@@ -199,8 +202,9 @@ static qkern_status bytes_manifest(const struct bytes *file, uint32_t arch,
     struct manifest_file read;
 
     memset(&read, 0, sizeof read);
-    if (file_read(file, arch, &read, finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = file_read(file, arch, &read, finding);
+    if (status != QKERN_OK)
+        return status;
     *out = read;
     return QKERN_OK;
 }

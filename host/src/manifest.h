@@ -4,7 +4,8 @@
  *
  * ELF: PT_NOTE program headers, as the kernel and the loader see them; section headers may be
  * stripped. Mach-O: section __TEXT,__qkern and LC_UUID, thin files and the fitting slice of
- * universal ones.
+ * universal ones. In both, every segment that loading would map must be inside the file, because a
+ * mapping of what a truncated file lacks ends in SIGBUS.
  */
 #ifndef QKERN_HOST_MANIFEST_H
 #define QKERN_HOST_MANIFEST_H

@@ -70,8 +70,9 @@ static qkern_status header_read(const struct bytes *file, uint32_t arch, uint8_t
     char number[32];
 
     /* Class and byte order first: they say how the rest is to be read. */
-    if (bytes_read(file, 0, header, IDENT_SIZE, "ELF header", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(file, 0, header, IDENT_SIZE, "ELF header", finding);
+    if (status != QKERN_OK)
+        return status;
     if (header[IDENT_CLASS] == CLASS_32) {
         finding_set(finding, QKERN_E_ARCH, "a 32-bit ELF file, not for %s",
                     manifest_arch_name(arch));
@@ -86,8 +87,9 @@ static qkern_status header_read(const struct bytes *file, uint32_t arch, uint8_t
         return finding_set(finding, QKERN_E_FORMAT,
                            "an ELF file with undefined class %u or byte order %u",
                            (unsigned)header[IDENT_CLASS], (unsigned)header[IDENT_DATA]);
-    if (bytes_read(file, 0, header, HEADER_SIZE, "ELF header", finding) != QKERN_OK)
-        return finding->status;
+    status = bytes_read(file, 0, header, HEADER_SIZE, "ELF header", finding);
+    if (status != QKERN_OK)
+        return status;
 
     const uint32_t machine_number = bytes_le16(header + HEADER_MACHINE);
     const struct manifest_word *machine = manifest_word_find(machines, machine_number);
@@ -129,21 +131,23 @@ static qkern_status note_read(const struct bytes *segment, uint64_t offset, uint
     uint8_t head[NOTE_HEAD_SIZE];
     struct bytes owner;
 
-    if (bytes_read(segment, offset, head, sizeof head, "note header", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(segment, offset, head, sizeof head, "note header", finding);
+    if (status != QKERN_OK)
+        return status;
     const uint32_t descriptor_size = bytes_le32(head + NOTE_DESCSZ);
     note->type = bytes_le32(head + NOTE_TYPE);
     note->owner_size = bytes_le32(head + NOTE_NAMESZ);
 
     const uint64_t owner_at = offset + NOTE_HEAD_SIZE;
-    if (bytes_window(segment, owner_at, note->owner_size, "note owner", &owner, finding) !=
-        QKERN_OK)
-        return finding->status;
+    status = bytes_window(segment, owner_at, note->owner_size, "note owner", &owner, finding);
+    if (status != QKERN_OK)
+        return status;
     memset(note->owner, 0, sizeof note->owner);
-    if (bytes_read(&owner, 0, note->owner,
-                   owner.size < sizeof note->owner ? (size_t)owner.size : sizeof note->owner,
-                   "note owner", finding) != QKERN_OK)
-        return finding->status;
+    status = bytes_read(&owner, 0, note->owner,
+                        owner.size < sizeof note->owner ? (size_t)owner.size : sizeof note->owner,
+                        "note owner", finding);
+    if (status != QKERN_OK)
+        return status;
 
     const uint64_t descriptor_at = round_up(owner_at + note->owner_size, alignment);
     note->end = round_up(descriptor_at + descriptor_size, alignment);
@@ -166,8 +170,9 @@ static qkern_status build_id_read(const struct note *note, struct manifest_file 
     if (size > sizeof id)
         return finding_set(finding, QKERN_E_FORMAT,
                            "a build-id of %" PRIu64 " bytes; the limit is %zu", size, sizeof id);
-    if (bytes_read(&note->descriptor, 0, id, (size_t)size, "build-id", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(&note->descriptor, 0, id, (size_t)size, "build-id", finding);
+    if (status != QKERN_OK)
+        return status;
     bytes_hex(id, (size_t)size, out->build_id);
     return QKERN_OK;
 }
@@ -215,10 +220,11 @@ static qkern_status segment_read(struct search *search, const struct bytes *file
     if (type != PROGRAM_TYPE_LOAD && type != PROGRAM_TYPE_NOTE)
         return QKERN_OK;
     /* Loaded segments too: a mapping of what a truncated file lacks would end in SIGBUS. */
-    if (bytes_window(file, bytes_le64(program + PROGRAM_OFFSET), size,
-                     type == PROGRAM_TYPE_LOAD ? "loaded segment" : "note segment", &segment,
-                     finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_window(
+        file, bytes_le64(program + PROGRAM_OFFSET), size,
+        type == PROGRAM_TYPE_LOAD ? "loaded segment" : "note segment", &segment, finding);
+    if (status != QKERN_OK)
+        return status;
     if (type == PROGRAM_TYPE_LOAD)
         return QKERN_OK;
     if (size > MANIFEST_NOTE_BYTES_LIMIT - search->note_bytes)
@@ -238,8 +244,9 @@ qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manife
     struct bytes programs;
     uint8_t header[HEADER_SIZE], program[PROGRAM_SIZE];
 
-    if (header_read(file, arch, header, finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = header_read(file, arch, header, finding);
+    if (status != QKERN_OK)
+        return status;
     const uint32_t count = bytes_le16(header + HEADER_PHNUM);
     if (count > MANIFEST_PROGRAM_HEADER_LIMIT)
         return finding_set(finding, QKERN_E_FORMAT,
@@ -249,16 +256,18 @@ qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manife
         return finding_set(finding, QKERN_E_FORMAT,
                            "an ELF file with program headers of %u bytes, expected %u",
                            (unsigned)bytes_le16(header + HEADER_PHENTSIZE), PROGRAM_SIZE);
-    if (bytes_window(file, bytes_le64(header + HEADER_PHOFF), (uint64_t)count * PROGRAM_SIZE,
-                     "program header table", &programs, finding) != QKERN_OK)
-        return finding->status;
+    status = bytes_window(file, bytes_le64(header + HEADER_PHOFF), (uint64_t)count * PROGRAM_SIZE,
+                          "program header table", &programs, finding);
+    if (status != QKERN_OK)
+        return status;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (bytes_read(&programs, (uint64_t)i * PROGRAM_SIZE, program, sizeof program,
-                       "program header", finding) != QKERN_OK)
-            return finding->status;
-        if (segment_read(&search, file, program, finding) != QKERN_OK)
-            return finding->status;
+        status = bytes_read(&programs, (uint64_t)i * PROGRAM_SIZE, program, sizeof program,
+                            "program header", finding);
+        if (status == QKERN_OK)
+            status = segment_read(&search, file, program, finding);
+        if (status != QKERN_OK)
+            return status;
     }
     if (!search.found)
         return finding_set(

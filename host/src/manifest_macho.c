@@ -9,6 +9,7 @@
 
 #include "manifest_format.h"
 
+#define MAGIC_64 0xfeedfacfu
 #define HEADER_SIZE 32u
 #define HEADER_CPU 4
 #define HEADER_TYPE 12
@@ -34,7 +35,10 @@
 #define MACHO_NAME_SIZE 16
 
 #define UNIVERSAL_HEAD_SIZE 8u
+#define UNIVERSAL_MAGIC_END 3 /* the byte that tells 64-bit entries */
+#define UNIVERSAL_MAGIC_END_WIDE 0xbf
 #define UNIVERSAL_COUNT 4
+#define UNIVERSAL_ENTRY_LIMIT 32
 
 /* Cpu types; bit 24 marks the 64-bit ones. */
 static const struct manifest_word machines[] = {
@@ -94,10 +98,11 @@ static qkern_status section_read(struct search *search, const uint8_t *section,
         return finding_set(finding, QKERN_E_FORMAT,
                            "two qkern manifests in one file; a plugin has one");
     search->found = true;
-    if (bytes_window(search->file, bytes_le32(section + SECTION_OFFSET),
-                     bytes_le64(section + SECTION_BYTES), "section __TEXT,__qkern", &content,
-                     finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_window(search->file, bytes_le32(section + SECTION_OFFSET),
+                                       bytes_le64(section + SECTION_BYTES),
+                                       "section __TEXT,__qkern", &content, finding);
+    if (status != QKERN_OK)
+        return status;
     return manifest_judge(&content, search->arch, &search->out->manifest, finding);
 }
 
@@ -107,24 +112,29 @@ static qkern_status segment_read(struct search *search, const struct bytes *comm
     uint8_t segment[SEGMENT_SIZE], section[SECTION_SIZE];
     struct bytes content, sections;
 
-    if (bytes_read(command, 0, segment, sizeof segment, "segment command", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status =
+        bytes_read(command, 0, segment, sizeof segment, "segment command", finding);
+    if (status != QKERN_OK)
+        return status;
     /* A mapping of what a truncated file lacks would end in SIGBUS. */
-    if (bytes_window(search->file, bytes_le64(segment + SEGMENT_OFFSET),
-                     bytes_le64(segment + SEGMENT_BYTES), "segment", &content, finding) != QKERN_OK)
-        return finding->status;
+    status = bytes_window(search->file, bytes_le64(segment + SEGMENT_OFFSET),
+                          bytes_le64(segment + SEGMENT_BYTES), "segment", &content, finding);
+    if (status != QKERN_OK)
+        return status;
     if (!name_is(segment + SEGMENT_NAME, "__TEXT"))
         return QKERN_OK;
     const uint32_t count = bytes_le32(segment + SEGMENT_SECTIONS);
-    if (bytes_window(command, SEGMENT_SIZE, (uint64_t)count * SECTION_SIZE, "section table",
-                     &sections, finding) != QKERN_OK)
-        return finding->status;
+    status = bytes_window(command, SEGMENT_SIZE, (uint64_t)count * SECTION_SIZE, "section table",
+                          &sections, finding);
+    if (status != QKERN_OK)
+        return status;
     for (uint32_t i = 0; i < count; i++) {
-        if (bytes_read(&sections, (uint64_t)i * SECTION_SIZE, section, sizeof section, "section",
-                       finding) != QKERN_OK)
-            return finding->status;
-        if (name_is(section, "__qkern") && section_read(search, section, finding) != QKERN_OK)
-            return finding->status;
+        status = bytes_read(&sections, (uint64_t)i * SECTION_SIZE, section, sizeof section,
+                            "section", finding);
+        if (status == QKERN_OK && name_is(section, "__qkern"))
+            status = section_read(search, section, finding);
+        if (status != QKERN_OK)
+            return status;
     }
     return QKERN_OK;
 }
@@ -134,8 +144,10 @@ static qkern_status uuid_read(struct search *search, const struct bytes *command
 {
     uint8_t uuid[UUID_SIZE];
 
-    if (bytes_read(command, COMMAND_HEAD_SIZE, uuid, sizeof uuid, "UUID", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status =
+        bytes_read(command, COMMAND_HEAD_SIZE, uuid, sizeof uuid, "UUID", finding);
+    if (status != QKERN_OK)
+        return status;
     bytes_hex(uuid, sizeof uuid, search->out->build_id);
     return QKERN_OK;
 }
@@ -147,15 +159,17 @@ static qkern_status command_read(struct search *search, const struct bytes *comm
     uint8_t head[COMMAND_HEAD_SIZE];
     struct bytes command;
 
-    if (bytes_read(commands, *offset, head, sizeof head, "load command", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(commands, *offset, head, sizeof head, "load command", finding);
+    if (status != QKERN_OK)
+        return status;
     const uint32_t size = bytes_le32(head + 4);
     if (size < COMMAND_HEAD_SIZE || size % COMMAND_ALIGN != 0)
         return finding_set(finding, QKERN_E_FORMAT,
                            "a load command of %" PRIu32 " bytes, expected a multiple of %u", size,
                            COMMAND_ALIGN);
-    if (bytes_window(commands, *offset, size, "load command", &command, finding) != QKERN_OK)
-        return finding->status;
+    status = bytes_window(commands, *offset, size, "load command", &command, finding);
+    if (status != QKERN_OK)
+        return status;
     *offset += size;
     switch (bytes_le32(head)) {
     case COMMAND_SEGMENT_64:
@@ -172,8 +186,9 @@ static qkern_status header_read(const struct bytes *file, uint32_t arch, uint8_t
 {
     char number[32];
 
-    if (bytes_read(file, 0, header, HEADER_SIZE, "Mach-O header", finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = bytes_read(file, 0, header, HEADER_SIZE, "Mach-O header", finding);
+    if (status != QKERN_OK)
+        return status;
     const uint32_t cpu = bytes_le32(header + HEADER_CPU);
     if (!machine_is(cpu, arch))
         return manifest_refuse_machine(finding, "a Mach-O file", arch, machine_name(cpu, number));
@@ -199,8 +214,9 @@ qkern_status manifest_macho(const struct bytes *file, uint32_t arch, struct mani
     uint8_t header[HEADER_SIZE];
     uint64_t offset = 0;
 
-    if (header_read(file, arch, header, finding) != QKERN_OK)
-        return finding->status;
+    qkern_status status = header_read(file, arch, header, finding);
+    if (status != QKERN_OK)
+        return status;
     const uint32_t count = bytes_le32(header + HEADER_COMMANDS);
     const uint32_t size = bytes_le32(header + HEADER_COMMANDS_SIZE);
     if (count > MANIFEST_LOAD_COMMAND_LIMIT || size > MANIFEST_LOAD_COMMAND_BYTES_LIMIT)
@@ -209,11 +225,14 @@ qkern_status manifest_macho(const struct bytes *file, uint32_t arch, struct mani
                            " bytes; the limits are %u and %u",
                            count, size, MANIFEST_LOAD_COMMAND_LIMIT,
                            MANIFEST_LOAD_COMMAND_BYTES_LIMIT);
-    if (bytes_window(file, HEADER_SIZE, size, "load commands", &commands, finding) != QKERN_OK)
-        return finding->status;
-    for (uint32_t i = 0; i < count; i++)
-        if (command_read(&search, &commands, &offset, finding) != QKERN_OK)
-            return finding->status;
+    status = bytes_window(file, HEADER_SIZE, size, "load commands", &commands, finding);
+    if (status != QKERN_OK)
+        return status;
+    for (uint32_t i = 0; i < count; i++) {
+        status = command_read(&search, &commands, &offset, finding);
+        if (status != QKERN_OK)
+            return status;
+    }
     if (!search.found)
         return finding_set(finding, QKERN_E_FORMAT,
                            "a Mach-O library without a qkern manifest (section __TEXT,__qkern), so "
@@ -230,18 +249,19 @@ static const struct universal_layout {
     uint32_t size_at;
 } layout_32 = {20, 8, 12}, layout_64 = {32, 8, 16};
 
-qkern_status manifest_universal(const struct bytes *file, uint32_t arch, struct manifest_file *out,
-                                struct finding *finding)
+/* Finds the one slice for an architecture. */
+static qkern_status slice_find(const struct bytes *file, uint32_t arch, struct bytes *slice,
+                               struct finding *finding)
 {
-    uint8_t head[UNIVERSAL_HEAD_SIZE], entry[32];
-    char number[32], names[128] = "none";
-    size_t names_length = 0;
+    uint8_t head[UNIVERSAL_HEAD_SIZE], entry[UNIVERSAL_ENTRY_LIMIT];
+    char number[32], others[128] = "none";
+    size_t others_length = 0;
     uint32_t fitting = 0;
-    struct bytes slice;
 
-    if (bytes_read(file, 0, head, sizeof head, "universal header", finding) != QKERN_OK)
-        return finding->status;
-    const bool wide = head[3] == 0xbf;
+    qkern_status status = bytes_read(file, 0, head, sizeof head, "universal header", finding);
+    if (status != QKERN_OK)
+        return status;
+    const bool wide = head[UNIVERSAL_MAGIC_END] == UNIVERSAL_MAGIC_END_WIDE;
     const struct universal_layout *layout = wide ? &layout_64 : &layout_32;
     const uint32_t count = bytes_be32(head + UNIVERSAL_COUNT);
     if (count > MANIFEST_SLICE_LIMIT)
@@ -251,36 +271,48 @@ qkern_status manifest_universal(const struct bytes *file, uint32_t arch, struct 
                            count, MANIFEST_SLICE_LIMIT);
 
     for (uint32_t i = 0; i < count; i++) {
-        if (bytes_read(file, UNIVERSAL_HEAD_SIZE + (uint64_t)i * layout->entry_size, entry,
-                       layout->entry_size, "slice table", finding) != QKERN_OK)
-            return finding->status;
+        status = bytes_read(file, UNIVERSAL_HEAD_SIZE + (uint64_t)i * layout->entry_size, entry,
+                            layout->entry_size, "slice table", finding);
+        if (status != QKERN_OK)
+            return status;
         const uint32_t cpu = bytes_be32(entry);
         if (!machine_is(cpu, arch)) {
-            if (names_length < sizeof names)
-                names_length +=
-                    (size_t)snprintf(names + names_length, sizeof names - names_length, "%s%s",
-                                     names_length > 0 ? ", " : "", machine_name(cpu, number));
+            if (others_length < sizeof others)
+                others_length +=
+                    (size_t)snprintf(others + others_length, sizeof others - others_length, "%s%s",
+                                     others_length > 0 ? ", " : "", machine_name(cpu, number));
             continue;
         }
         const uint8_t *offset = entry + layout->offset_at, *size = entry + layout->size_at;
-        if (bytes_window(file, wide ? bytes_be64(offset) : bytes_be32(offset),
-                         wide ? bytes_be64(size) : bytes_be32(size), "slice", &slice,
-                         finding) != QKERN_OK)
-            return finding->status;
+        status = bytes_window(file, wide ? bytes_be64(offset) : bytes_be32(offset),
+                              wide ? bytes_be64(size) : bytes_be32(size), "slice", slice, finding);
+        if (status != QKERN_OK)
+            return status;
         fitting++;
     }
     if (fitting == 0)
-        return manifest_refuse_machine(finding, "a universal Mach-O file", arch, names);
+        return manifest_refuse_machine(finding, "a universal Mach-O file", arch, others);
     if (fitting > 1)
         return finding_set(finding, QKERN_E_FORMAT,
                            "a universal Mach-O file with %" PRIu32
                            " slices for %s: which one would "
                            "be loaded is not known",
                            fitting, manifest_arch_name(arch));
+    return QKERN_OK;
+}
+
+qkern_status manifest_universal(const struct bytes *file, uint32_t arch, struct manifest_file *out,
+                                struct finding *finding)
+{
+    struct bytes slice = *file;
     uint8_t magic[4];
-    if (bytes_read(&slice, 0, magic, sizeof magic, "Mach-O header", finding) != QKERN_OK)
-        return finding->status;
-    if (bytes_le32(magic) != 0xfeedfacfu)
+
+    qkern_status status = slice_find(file, arch, &slice, finding);
+    if (status == QKERN_OK)
+        status = bytes_read(&slice, 0, magic, sizeof magic, "Mach-O header", finding);
+    if (status != QKERN_OK)
+        return status;
+    if (bytes_le32(magic) != MAGIC_64)
         return finding_set(finding, QKERN_E_FORMAT,
                            "a universal Mach-O file whose slice for %s is no 64-bit Mach-O file",
                            manifest_arch_name(arch));

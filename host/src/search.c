@@ -267,14 +267,15 @@ qkern_status search_beside(char **out, qkern_error *error)
     if (path[0] == '\0') {
         /* Linked into the program: its path is not what argv[0] claims, but what the kernel says.
          */
-        ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-        program[length < 0 ? 0 : length] = '\0';
+        ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+        if (size < 0)
+            return QKERN_OK;
+        program[size] = '\0';
         path = program;
     }
-    if (path[0] != '/')
-        return QKERN_OK;
-    size_t folder = (size_t)(strrchr(path, '/') - path);
-    if (asprintf(out, "%.*s/qkern/plugins", (int)folder, path) < 0) {
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? 0 : (int)(slash - path + 1);
+    if (asprintf(out, "%.*sqkern/plugins", length, path) < 0) {
         *out = NULL;
         return out_of_memory(error, "beside libqkern");
     }

@@ -28,8 +28,8 @@ qkern_status search_run(const struct loader *loader, const struct search_places 
 
 /*
  * The folder `qkern/plugins` beside the object that holds libqkern's code, by where it was loaded
- * from; the caller frees it. *out is NULL if that place is not known as an absolute path.
- * QKERN_E_MEMORY only.
+ * from; the caller frees it. A relative path if it was loaded by one; *out is NULL if the place is
+ * not known. QKERN_E_MEMORY only.
  */
 qkern_status search_beside(char **out, qkern_error *error);
 

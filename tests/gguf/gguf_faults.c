@@ -260,8 +260,6 @@ static void a_full_disk_leaves_the_target_at_every_write(void **state)
 static void a_failing_flush_or_rename_leaves_the_target(void **state)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    const char *folder = scratch_folder();
-    const char *path = path_in(folder, "out.gguf");
 
     (void)state;
     assert_int_equal(fail_large_everywhere(CALL_renameat, EACCES,
@@ -270,8 +268,7 @@ static void a_failing_flush_or_rename_leaves_the_target(void **state)
     assert_int_equal(fail_large_everywhere(CALL_fsync, EIO, "to the disk: Input/output error"), 2);
 
     /* The second flush is the folder's: the new file is there, and the message says so. */
-    folder = scratch_folder();
-    path = path_in(folder, "out.gguf");
+    const char *path = path_in(scratch_folder(), "out.gguf");
     file_write(path, OLD, strlen(OLD));
     plan_set(CALL_fsync, 1, EIO);
     assert_int_equal(write_large(path, &error), QKERN_E_IO);

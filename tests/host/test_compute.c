@@ -210,6 +210,41 @@ static void types_without_a_kernel_are_named(void **state)
     assert_untouched(t.blocks, sizeof t.blocks);
 }
 
+static void iq4_nl_quantize(uint64_t n, const float *x, void *blocks)
+{
+    (void)x;
+    memset(blocks, 0, n / 32 * 18);
+}
+
+/* A plugin may have types that this version has no check for: no unchecked result is given. */
+static void types_without_a_check_are_named(void **state)
+{
+    static const struct qkern_kernel iq4_nl = {QKERN_KERNEL_HEAD(IQ4_NL), iq4_nl_quantize, NULL,
+                                               NULL, NULL};
+    static const struct qkern_kernel *const kernels[] = {&iq4_nl};
+    static const struct qkern_manifest manifest =
+        QKERN_MANIFEST("iq", "1.0", 0, QKERN_TIER_SCALAR, 0, 0);
+    static const struct qkern_plugin entry = {(uint32_t)sizeof entry, 1, &manifest, kernels, NULL};
+    const struct qkern_plugin *const plugins[] = {&entry};
+    qkern_options options = QKERN_OPTIONS_INIT;
+    qkern *q = NULL;
+
+    (void)state;
+    options.flags = QKERN_OPEN_NO_SEARCH | QKERN_OPEN_NO_ENVIRONMENT;
+    options.static_plugins = plugins;
+    options.static_plugin_count = 1;
+    assert_int_equal(qkern_open(&options, &q, NULL), QKERN_OK);
+    assert_error(qkern_quantize(q, QKERN_TYPE_IQ4_NL, 32, t.x, t.blocks, 18, &t.error),
+                 QKERN_E_TYPE, QKERN_NO_INDEX, "no check for IQ4_NL in this version");
+    assert_untouched(t.blocks, sizeof t.blocks);
+    qkern_pin pin;
+    assert_int_equal(qkern_pin_begin(q, &pin), QKERN_OK);
+    qkern_pin_kernel(&pin, QKERN_TYPE_IQ4_NL)->quantize(32, t.x, t.blocks);
+    assert_int_equal(t.blocks[17], 0);
+    qkern_pin_end(&pin);
+    assert_int_equal(qkern_close(q, NULL), QKERN_OK);
+}
+
 /* Corpus row 16. */
 static void lengths_that_are_not_whole_blocks_are_named(void **state)
 {
@@ -643,6 +678,7 @@ int main(void)
         TEST(null_arguments_are_named),
         TEST(errors_need_not_be_asked_for),
         TEST(types_without_a_kernel_are_named),
+        TEST(types_without_a_check_are_named),
         TEST(lengths_that_are_not_whole_blocks_are_named),
         TEST(sizes_are_exact),
         TEST(sizes_that_overflow_are_refused),

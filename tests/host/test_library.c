@@ -9,12 +9,15 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <qkern.h>
 
 static char file[1 << 23];
+static size_t file_size;
 static const ElfW(Ehdr) *header = (const void *)file;
 
 static const ElfW(Shdr) * section_find(uint32_t type, const char *name)
@@ -50,9 +53,9 @@ static int read_library(void **state)
     (void)state;
     FILE *stream = fopen(LIBRARY_FILE, "rb");
     assert_non_null(stream);
-    size_t size = fread(file, 1, sizeof file, stream);
+    file_size = fread(file, 1, sizeof file, stream);
     fclose(stream);
-    assert_true(size > sizeof *header && size < sizeof file);
+    assert_true(file_size > sizeof *header && file_size < sizeof file);
     assert_memory_equal(file, ELFMAG, SELFMAG);
     return 0;
 }
@@ -156,6 +159,38 @@ static void the_shared_library_works(void **state)
     assert_int_equal(qkern_close(q, NULL), QKERN_OK);
 }
 
+/* A second copy of the library, loaded by a relative path: "beside" would be the current directory.
+ */
+static void a_library_loaded_by_a_relative_path_searches_nothing_beside_it(void **state)
+{
+    char before[4096];
+    qkern *q = NULL;
+    qkern_record record = {.struct_size = (uint32_t)sizeof record};
+
+    (void)state;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(QKERN_TEST_BINARY_DIR), 0);
+    FILE *copy = fopen("copy-of-libqkern.so", "wb");
+    assert_non_null(copy);
+    assert_int_equal(fwrite(file, 1, file_size, copy), file_size);
+    assert_int_equal(fclose(copy), 0);
+    void *handle = dlopen("./copy-of-libqkern.so", RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(handle);
+    qkern_status (*copy_open)(const qkern_options *, qkern **, qkern_error *);
+    *(void **)&copy_open = dlsym(handle, "qkern_open");
+    assert_ptr_not_equal(copy_open, qkern_open);
+    assert_int_equal(copy_open(NULL, &q, NULL), QKERN_OK);
+    assert_int_equal(qkern_record_get(q, 0, &record, NULL), QKERN_OK);
+    assert_string_equal(record.origin, "beside libqkern");
+    assert_string_equal(record.path, "./qkern/plugins");
+    assert_int_equal(record.status, QKERN_E_ARGUMENT);
+    assert_non_null(strstr(record.text, "never searches the current directory"));
+    assert_int_equal(qkern_close(q, NULL), QKERN_OK);
+    assert_int_equal(dlclose(handle), 0);
+    assert_int_equal(unlink("copy-of-libqkern.so"), 0);
+    assert_int_equal(chdir(before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +198,7 @@ int main(void)
         cmocka_unit_test(it_needs_only_libc),
         cmocka_unit_test(it_has_no_writable_surprises),
         cmocka_unit_test(the_shared_library_works),
+        cmocka_unit_test(a_library_loaded_by_a_relative_path_searches_nothing_beside_it),
     };
     return cmocka_run_group_tests(tests, read_library, NULL);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening and closing: options, variables, and what an instance says of itself. */
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/support.h"
@@ -174,6 +177,59 @@ static void in_secure_execution_mode_variables_change_nothing(void **state)
     assert_record(q, "/a.so", QKERN_STAGE_READY, QKERN_OK, "");
     assert_false(record_exists(q, "relative"));
     world_close(q);
+}
+
+/*
+ * The same for real: this program again, with a variable that is an error and the rights of another
+ * user. Exit status 0: the variable was ignored; 77: not in secure-execution mode.
+ */
+static int secure_main(void)
+{
+    qkern *q = NULL;
+
+    if (getauxval(AT_SECURE) == 0)
+        return 77;
+    return qkern_open(NULL, &q, NULL) == QKERN_OK ? (int)qkern_close(q, NULL) : 1;
+}
+
+static int run_child(const char *program)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl(program, program, "secure", (char *)NULL);
+        _exit(2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void a_set_user_id_program_ignores_the_variables(void **state)
+{
+    struct world *world = *state;
+    static char bytes[1 << 23];
+    const char *program = world_path(world, "setuid");
+
+    FILE *self = fopen("/proc/self/exe", "rb");
+    assert_non_null(self);
+    size_t size = fread(bytes, 1, sizeof bytes, self);
+    fclose(self);
+    world_write(world, "setuid", bytes, size);
+    if (geteuid() != 0 || chown(program, 12345, 0) != 0 || chmod(program, 04755) != 0) {
+        print_message("skipped: only root can make a program of another user\n");
+        skip();
+    }
+    assert_int_equal(setenv("QKERN_FEATURES", "-nosuchfeature", 1), 0);
+    int status = run_child(program);
+    assert_int_equal(unsetenv("QKERN_FEATURES"), 0);
+    if (status == 77) {
+        print_message("skipped: set-user-ID means nothing in this file system\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
 }
 
 static void the_native_environment_is_the_process_s(void **state)
@@ -356,8 +412,10 @@ static void an_error_struct_is_written_only_as_far_as_its_size(void **state)
 
 #define TEST(FUNCTION) cmocka_unit_test_setup_teardown(FUNCTION, world_setup, world_teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "secure") == 0)
+        return secure_main();
     const struct CMUnitTest tests[] = {
         TEST(without_plugin_folders_the_scalar_kernels_work),
         TEST(qkern_open_works_on_this_machine),
@@ -369,6 +427,7 @@ int main(void)
         TEST(an_empty_variable_is_as_if_not_set),
         TEST(no_environment_ignores_all_variables),
         TEST(in_secure_execution_mode_variables_change_nothing),
+        TEST(a_set_user_id_program_ignores_the_variables),
         TEST(the_native_environment_is_the_process_s),
         TEST(features_are_told_with_source_and_reason),
         TEST(structs_are_filled_only_as_far_as_their_size),

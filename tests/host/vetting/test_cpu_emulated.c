@@ -1,43 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Run under an emulator that plays another CPU. Each argument is NAME=PART: the feature's reason
- * must contain PART, or, if PART is empty, the feature must be usable.
+ * must contain PART, or, if PART is empty, the feature must be usable. Without cmocka, so that it
+ * can be built for architectures of which only the compiler is installed.
  */
-#include "feature_list.h"
+#include <stdio.h>
+#include <string.h>
 
-static int argument_count;
-static char **arguments;
+#include "host/src/cpu_features.h"
 
-static void the_native_source_tells_the_truth_about_this_cpu(void **state)
+/* Whether a feature is as expected; says so. */
+static bool expectation_holds(const struct cpu_features *features, const char *expectation)
 {
-    struct cpu_features features;
+    const size_t length = strcspn(expectation, "=");
+    const char *part = expectation + length + (expectation[length] == '=');
 
-    (void)state;
-    features_detect(cpu_source_native(), &features);
-    for (int i = 1; i < argument_count; i++) {
-        char name[64];
-        const size_t length = strcspn(arguments[i], "=");
-        const char *part = arguments[i] + length + 1;
+    for (uint32_t i = 0; i < features->count; i++) {
+        const struct feature_state *feature = &features->list[i];
 
-        snprintf(name, sizeof name, "%.*s", (int)length, arguments[i]);
-        const struct feature_state *feature = feature_find(&features, name);
-        print_message("%s: usable %d, \"%s\"\n", name, feature->usable, feature->reason);
-        assert_int_equal(feature->usable, part[0] == '\0');
-        assert_non_null(strstr(feature->reason, part));
+        if (strlen(feature->name) != length || strncmp(feature->name, expectation, length) != 0)
+            continue;
+        const bool holds =
+            feature->usable == (part[0] == '\0') && strstr(feature->reason, part) != NULL;
+        printf("%s %s: usable %d, \"%s\"\n", holds ? "ok" : "WRONG", feature->name, feature->usable,
+               feature->reason);
+        return holds;
     }
+    printf("WRONG: there is no feature %.*s\n", (int)length, expectation);
+    return false;
 }
 
-int main(int count, char **values)
+int main(int count, char **expectations)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_native_source_tells_the_truth_about_this_cpu),
-    };
+    struct cpu_features features;
+    int wrong = count < 2;
 
-    argument_count = count;
-    arguments = values;
-    if (count < 2) {
-        fprintf(stderr, "usage: test_cpu_emulated NAME=PART...\n");
-        return 1;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    features_detect(cpu_source_native(), &features);
+    for (int i = 1; i < count; i++)
+        wrong += !expectation_holds(&features, expectations[i]);
+    return wrong != 0;
 }
