@@ -19,7 +19,6 @@ static qkern_status path_resolve(const char *path, char **out, fault *f)
     struct stat info;
     bool link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 
-    errno = 0;
     *out = link ? realpath(path, NULL) : strdup(path);
     if (*out != NULL)
         return QKERN_OK;
@@ -77,6 +76,7 @@ static qkern_status temporary_create(output *o, mode_t mode, fault *f)
         o->file = openat(o->folder, o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (o->file >= 0)
             return QKERN_OK;
+        o->temporary[0] = '\0'; /* what has this name is not ours to remove */
         if (errno != EEXIST)
             break;
     }

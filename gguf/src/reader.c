@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copy_out.h"
 #include "error.h"
-#include "record.h"
 #include "value.h"
 
 /* Ends an open: hands the reader out, or takes it down and tells why. */
@@ -87,8 +87,8 @@ qkern_status qkern_gguf_header_get(const qkern_gguf *g, qkern_gguf_header *out, 
 {
     static const char call[] = "qkern_gguf_header_get";
 
-    if (g == NULL)
-        return null_error(call, "the reader", error);
+    if (g == NULL || out == NULL)
+        return null_error(call, g == NULL ? "the reader" : "the output", error);
     qkern_gguf_header header = {
         .version = g->version,
         .metadata_count = g->pair_count,
@@ -97,7 +97,7 @@ qkern_status qkern_gguf_header_get(const qkern_gguf *g, qkern_gguf_header *out, 
         .data_offset = g->data_offset,
         .file_bytes = g->file.bytes,
     };
-    return record_copy(out, &header, (uint32_t)sizeof header, call, error);
+    return copy_out(&header, sizeof header, out, "qkern_gguf_header", error);
 }
 
 static qkern_status pair_copy(const pair *p, qkern_gguf_pair *out, const char *call,
@@ -105,8 +105,10 @@ static qkern_status pair_copy(const pair *p, qkern_gguf_pair *out, const char *c
 {
     qkern_gguf_pair view = {.key = p->key.data, .key_bytes = p->key.bytes};
 
+    if (out == NULL)
+        return null_error(call, "the output", error);
     value_view(p->value_type, p->encoded, p->encoded_bytes, &view.value);
-    return record_copy(out, &view, (uint32_t)sizeof view, call, error);
+    return copy_out(&view, sizeof view, out, "qkern_gguf_pair", error);
 }
 
 static qkern_status tensor_copy(const qkern_gguf *g, const tensor *t, qkern_gguf_tensor *out,
@@ -124,8 +126,10 @@ static qkern_status tensor_copy(const qkern_gguf *g, const tensor *t, qkern_gguf
         .data = g->file.data + g->data_offset + t->offset,
     };
 
+    if (out == NULL)
+        return null_error(call, "the output", error);
     memcpy(view.shape, t->shape, sizeof view.shape);
-    return record_copy(out, &view, (uint32_t)sizeof view, call, error);
+    return copy_out(&view, sizeof view, out, "qkern_gguf_tensor", error);
 }
 
 static qkern_status index_check(const qkern_gguf *g, const char *call, const char *what,

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "copy_out.h"
 #include "error.h"
-#include "record.h"
 
 #define STRING_HEADER 8u /* u64 length */
 #define ARRAY_HEADER 12u /* u32 element type, u64 count */
@@ -178,12 +178,14 @@ qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *posi
                                    qkern_gguf_value *element, qkern_error *error)
 {
     static const char call[] = "qkern_gguf_array_next";
-    qkern_status status = value_argument(array, position, call, error);
+    qkern_status status = value_argument(array, element, call, error);
     qkern_gguf_value view;
     fault f;
 
     if (status != QKERN_OK)
         return status;
+    if (position == NULL)
+        return error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "%s: the position is NULL", call);
     if (array->value_type != QKERN_GGUF_ARRAY)
         return error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "%s: the value is %s, not an array",
                          call, kinds[array->value_type].name);
@@ -201,7 +203,7 @@ qkern_status qkern_gguf_array_next(const qkern_gguf_value *array, uint64_t *posi
         return error_set(error, status, QKERN_NO_INDEX, "%s: at byte %llu of the array: %s", call,
                          (unsigned long long)*position, f.text);
     value_view(array->element_type, encoded, (uint64_t)(c.at - encoded), &view);
-    status = record_copy(element, &view, (uint32_t)sizeof view, call, error);
+    status = copy_out(&view, sizeof view, element, "qkern_gguf_value", error);
     if (status == QKERN_OK)
         *position = (uint64_t)(c.at - array->data);
     return status;

@@ -370,7 +370,7 @@ static qkern_status tensors_place(qkern_gguf_writer *w, fault *f)
         tensor *t = &w->tensors[i];
 
         t->offset = offset;
-        if (t->bytes > most - offset)
+        if (offset > most || t->bytes > most - offset)
             return fault_set(f, QKERN_E_LIMIT,
                              "the size of tensors 1 to %llu together does not fit 63 bits",
                              (number)i + 1);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gguf/src/output.h"
 #include "support.h"
 
 /* X(call): those that the linker leads through here */
@@ -41,7 +42,8 @@ static struct plan {
     int countdown; /* the call that brings it to 0 fails; negative: none does */
     int error;
 } plan = {CALL_LIMIT, -1, 0};
-static int write_part; /* if set, write takes no more than so many bytes */
+static bool fixed_entropy; /* if set, getentropy gives 0, 1, 2, ... */
+static int write_part;     /* if set, write takes no more than so many bytes */
 
 static bool fails(enum call call)
 {
@@ -66,10 +68,13 @@ static bool plan_end(void)
     return happened;
 }
 
+/* The linker also looks at what libqkern's shared object calls, and wants these visible to it. */
+#define VISIBLE __attribute__((visibility("default")))
+
 /* Defines the replacement of a call, which fails with FAILURE or does what the call does. */
 #define WRAP(TYPE, CALL, PARAMETERS, ARGUMENTS, FAILURE)                                           \
     TYPE __real_##CALL PARAMETERS;                                                                 \
-    TYPE __wrap_##CALL PARAMETERS;                                                                 \
+    VISIBLE TYPE __wrap_##CALL PARAMETERS;                                                         \
     TYPE __wrap_##CALL PARAMETERS                                                                  \
     {                                                                                              \
         if (fails(CALL_##CALL))                                                                    \
@@ -81,7 +86,20 @@ WRAP(void *, malloc, (size_t bytes), (bytes), NULL)
 WRAP(void *, calloc, (size_t count, size_t bytes), (count, bytes), NULL)
 WRAP(void *, realloc, (void *old, size_t bytes), (old, bytes), NULL)
 WRAP(char *, strdup, (const char *text), (text), NULL)
-WRAP(int, getentropy, (void *out, size_t bytes), (out, bytes), -1)
+
+VISIBLE int __wrap_getentropy(void *out, size_t bytes);
+int __real_getentropy(void *out, size_t bytes);
+int __wrap_getentropy(void *out, size_t bytes)
+{
+    if (fails(CALL_getentropy))
+        return -1;
+    if (!fixed_entropy)
+        return __real_getentropy(out, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)out)[i] = (uint8_t)i;
+    return 0;
+}
+
 WRAP(int, open, (const char *path, int flags, int mode), (path, flags, mode), -1)
 WRAP(int, openat, (int folder, const char *path, int flags, mode_t mode),
      (folder, path, flags, mode), -1)
@@ -96,7 +114,7 @@ WRAP(int, renameat, (int from_folder, const char *from, int to_folder, const cha
      (from_folder, from, to_folder, to), -1)
 
 ssize_t __real_write(int fd, const void *data, size_t bytes);
-ssize_t __wrap_write(int fd, const void *data, size_t bytes);
+VISIBLE ssize_t __wrap_write(int fd, const void *data, size_t bytes);
 ssize_t __wrap_write(int fd, const void *data, size_t bytes)
 {
     if (fails(CALL_write))
@@ -257,6 +275,47 @@ static void a_full_disk_leaves_the_target_at_every_write(void **state)
     assert_true(fail_large_everywhere(CALL_write, 0, "the system takes no more bytes") > 10);
 }
 
+/*
+ * The table is written through the buffer; a long value moves every field of what follows across
+ * the buffer's end in turn.
+ */
+static void a_full_disk_is_noticed_wherever_the_buffer_ends(void **state)
+{
+    const uint64_t shape[] = {2, 2, 2, 2};
+    const char *folder = scratch_folder();
+    const char *path = path_in(folder, "out.gguf");
+    char *value = malloc(OUTPUT_BUFFER_BYTES);
+
+    (void)state;
+    assert_non_null(value);
+    memset(value, 'v', OUTPUT_BUFFER_BYTES);
+    for (size_t less = 40; less < 240; less++) {
+        qkern_error error = QKERN_ERROR_INIT;
+        qkern_gguf_writer *w = NULL;
+
+        value[OUTPUT_BUFFER_BYTES - less] = '\0';
+        assert_int_equal(qkern_gguf_writer_create(path, &w, NULL), QKERN_OK);
+        assert_int_equal(qkern_gguf_writer_set_string(w, "long", value, NULL), QKERN_OK);
+        assert_int_equal(qkern_gguf_writer_set_string(w, "key", "value", NULL), QKERN_OK);
+        assert_int_equal(qkern_gguf_writer_add_tensor(w, "name", 4, QKERN_TYPE_F32, 4, shape, NULL),
+                         QKERN_OK);
+        value[OUTPUT_BUFFER_BYTES - less] = 'v';
+        plan_set(CALL_write, 0, ENOSPC);
+        qkern_status status = qkern_gguf_writer_begin(w, &error);
+        if (status == QKERN_OK) /* all of the table still fitted the buffer */
+            status = qkern_gguf_writer_write(w, value, 64, &error);
+        if (status == QKERN_OK)
+            status = qkern_gguf_writer_commit(w, &error);
+        else
+            qkern_gguf_writer_abort(w);
+        assert_true(plan_end());
+        assert_int_equal(status, QKERN_E_IO);
+        assert_non_null(strstr(error.message, "cannot write: No space left on device"));
+        assert_int_equal(folder_entries(folder), 0);
+    }
+    free(value);
+}
+
 static void a_failing_flush_or_rename_leaves_the_target(void **state)
 {
     qkern_error error = QKERN_ERROR_INIT;
@@ -317,16 +376,27 @@ static void interrupted_and_short_writes_are_completed(void **state)
     free(expected);
 }
 
-static void a_temporary_name_that_is_taken_is_drawn_again(void **state)
+static void a_temporary_name_that_is_taken_is_drawn_again_and_left_alone(void **state)
 {
     const char *folder = scratch_folder();
     const char *path = path_in(folder, "out.gguf");
+    const char *taken = path_in(folder, ".qkern-0706050403020100.tmp");
+    qkern_error error = QKERN_ERROR_INIT;
+    qkern_gguf_writer *w = NULL;
 
     (void)state;
     plan_set(CALL_openat, 0, EEXIST);
     assert_int_equal(write_large(path, NULL), QKERN_OK);
     assert_true(plan_end());
     assert_int_equal(folder_entries(folder), 1);
+
+    file_write(taken, OLD, strlen(OLD));
+    fixed_entropy = true;
+    assert_int_equal(qkern_gguf_writer_create(path, &w, &error), QKERN_E_IO);
+    fixed_entropy = false;
+    assert_non_null(
+        strstr(error.message, "cannot create a temporary file in its folder: File exists"));
+    expect_old(taken);
 }
 
 int main(void)
@@ -335,9 +405,11 @@ int main(void)
         cmocka_unit_test_teardown(memory_that_runs_out_is_reported_everywhere, scratch_remove),
         cmocka_unit_test_teardown(failing_system_calls_are_reported_everywhere, scratch_remove),
         cmocka_unit_test_teardown(a_full_disk_leaves_the_target_at_every_write, scratch_remove),
+        cmocka_unit_test_teardown(a_full_disk_is_noticed_wherever_the_buffer_ends, scratch_remove),
         cmocka_unit_test_teardown(a_failing_flush_or_rename_leaves_the_target, scratch_remove),
         cmocka_unit_test_teardown(interrupted_and_short_writes_are_completed, scratch_remove),
-        cmocka_unit_test_teardown(a_temporary_name_that_is_taken_is_drawn_again, scratch_remove),
+        cmocka_unit_test_teardown(a_temporary_name_that_is_taken_is_drawn_again_and_left_alone,
+                                  scratch_remove),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

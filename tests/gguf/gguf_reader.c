@@ -272,7 +272,7 @@ static void array_next_checks_what_it_is_given(void **state)
     assert_int_equal(at, 0);
     bad = (qkern_gguf_value){.struct_size = 0};
     assert_int_equal(qkern_gguf_array_next(&array, &at, &bad, &error), QKERN_E_ARGUMENT);
-    assert_non_null(strstr(error.message, "struct_size of the output is 0"));
+    assert_non_null(strstr(error.message, "struct_size is 0, set it to sizeof(qkern_gguf_value)"));
     bad = array;
     bad.struct_size = 8;
     assert_int_equal(qkern_gguf_array_next(&bad, &at, &element, &error), QKERN_E_ARGUMENT);
@@ -425,6 +425,8 @@ static void shapes_and_sizes_follow_from_the_table(void **state)
     assert_memory_equal(t.shape, SHAPE(1, 1, 1, 1), 4 * sizeof t.shape[0]);
     assert_int_equal(t.rows, 1);
     assert_int_equal(t.bytes, 8);
+
+    assert_int_equal(qkern_gguf_tensor_get(g, 0, NULL, NULL), QKERN_E_ARGUMENT);
 
     t = tensor_of(g, "row");
     assert_int_equal(t.dimensions, 1);
@@ -902,7 +904,7 @@ static void older_and_newer_callers_get_what_their_struct_covers(void **state)
     assert_int_equal(older.metadata_count, 13);
     assert_int_equal(older.alignment, 99);
     assert_int_equal(qkern_gguf_header_get(g, &unset, &error), QKERN_E_ARGUMENT);
-    assert_non_null(strstr(error.message, "struct_size of the output is 0"));
+    assert_non_null(strstr(error.message, "struct_size is 0, set it to sizeof(qkern_gguf_header)"));
     qkern_gguf_close(g);
     guarded_free(&memory);
     build_free(&b);

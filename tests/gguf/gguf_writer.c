@@ -422,6 +422,13 @@ static void sizes_that_wrap_together_are_refused(void **state)
     assert_int_equal(qkern_gguf_writer_begin(w, &error), QKERN_E_ARGUMENT);
     assert_non_null(strstr(error.message, "only qkern_gguf_writer_abort is left"));
     qkern_gguf_writer_abort(w);
+
+    /* One that just fits, so that the padding behind it is what goes beyond. */
+    w = create(path_in(folder, "out.gguf"));
+    add(w, "one", SHAPE(INT64_MAX - QKERN_GGUF_ALIGNMENT_LIMIT), QKERN_TYPE_I8);
+    add(w, "two", SHAPE(1), QKERN_TYPE_I8);
+    assert_int_equal(qkern_gguf_writer_begin(w, &error), QKERN_E_LIMIT);
+    qkern_gguf_writer_abort(w);
     assert_int_equal(folder_entries(folder), 0);
 }
 
