@@ -247,8 +247,7 @@ static void conversion_run_batch(struct conversion *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* --- what a failure says
- * ---------------------------------------------------------------------- */
+/* --- what a failure says ---------------------------------------------------------------------- */
 
 /* The values of the elements around number `element`, as far as both types' blocks reach. */
 static uint64_t values_around(const struct conversion *c, uint64_t element, float values[256])
@@ -259,7 +258,9 @@ static uint64_t values_around(const struct conversion *c, uint64_t element, floa
     qkern_pin pin = {0};
     const struct qkern_kernel *kernel = NULL;
 
-    if (count > 256 || count > c->elements - first)
+    if (count > c->elements - first)
+        count = c->elements - first;
+    if (count > 256)
         return 0;
     if (qkern_pin_begin(c->q, &pin) == QKERN_OK)
         kernel = qkern_pin_kernel(&pin, c->from.type);
@@ -293,8 +294,7 @@ static void describe_values(const struct conversion *c, uint64_t element, char *
         snprintf(text, size, "; found magnitudes up to %g", (double)largest);
 }
 
-/* --- the object
- * ------------------------------------------------------------------------------- */
+/* --- the object ------------------------------------------------------------------------------- */
 
 struct converter {
     struct conversion *c; /* NULL once closed */
@@ -342,8 +342,9 @@ static int converter_new(lua_State *L)
     return 1;
 }
 
-/* Piece's element `index` as "row R, element E" of the tensor; raises the piece's error. */
-static int raise_failure(lua_State *L, const struct converter *converter, const struct piece *p)
+/* Raises the piece's error, with its element as a row and an element of the tensor. */
+__attribute__((noreturn)) static void raise_failure(lua_State *L, const struct converter *converter,
+                                                    const struct piece *p)
 {
     const struct conversion *c = converter->c;
     const qkern_gguf_tensor *tensor = &converter->tensor;
@@ -351,17 +352,17 @@ static int raise_failure(lua_State *L, const struct converter *converter, const 
     char found[64];
 
     if (p->error.index == QKERN_NO_INDEX || tensor->shape[0] == 0)
-        return error_raise_text(L, (qkern_status)p->error.status, QKERN_NO_INDEX,
-                                "tensor %.*s (%s to %s): %s", name_bytes, tensor->name,
-                                c->from.name, c->to.name, p->error.message);
+        error_raise_text(L, (qkern_status)p->error.status, QKERN_NO_INDEX,
+                         "tensor %.*s (%s to %s): %s", name_bytes, tensor->name, c->from.name,
+                         c->to.name, p->error.message);
     uint64_t element = p->first + p->error.index;
     describe_values(c, element, found, sizeof found);
-    return error_raise_text(L, (qkern_status)p->error.status, element,
-                            "tensor %.*s (%s to %s): row %llu, element %llu: %s%s", name_bytes,
-                            tensor->name, c->from.name, c->to.name,
-                            (unsigned long long)(element / tensor->shape[0]),
-                            (unsigned long long)(element % tensor->shape[0]),
-                            qkern_status_text((qkern_status)p->error.status), found);
+    error_raise_text(L, (qkern_status)p->error.status, element,
+                     "tensor %.*s (%s to %s): row %llu, element %llu: %s%s", name_bytes,
+                     tensor->name, c->from.name, c->to.name,
+                     (unsigned long long)(element / tensor->shape[0]),
+                     (unsigned long long)(element % tensor->shape[0]),
+                     qkern_status_text((qkern_status)p->error.status), found);
 }
 
 /* c:start(g, i, type): the next steps convert tensor number i of g to the type. */
@@ -372,13 +373,13 @@ static int converter_start(lua_State *L)
     qkern_gguf_tensor tensor;
     qkern_type_info from = {.struct_size = sizeof from};
     qkern_type_info to;
+    uint64_t row_bytes;
     struct conversion *c = converter_check(L, &converter);
 
     type_check(L, 4, &to);
     gguf_check_tensor(L, 2, 3, &tensor);
     if (qkern_type_get(tensor.type, &from, &error) != QKERN_OK ||
-        (tensor.shape[0] % to.block_elements != 0 &&
-         qkern_row_bytes(to.type, tensor.shape[0], &(uint64_t){0}, &error) != QKERN_OK))
+        qkern_row_bytes(to.type, tensor.shape[0], &row_bytes, &error) != QKERN_OK)
         error_raise(L, &error);
     if (PIECE_ELEMENTS % from.block_elements != 0 || PIECE_ELEMENTS % to.block_elements != 0)
         error_raise_text(L, QKERN_E_LIMIT, QKERN_NO_INDEX,

@@ -133,8 +133,7 @@ static int plugin_list(lua_State *L)
     return 1;
 }
 
-/* The entry point named by argument `arg`. */
-static uint32_t entry_check(lua_State *L, int arg)
+uint32_t entry_check(lua_State *L, int arg)
 {
     static const char *const names[] = {
 #define ENTRY_NAME(IDENTIFIER, VALUE, NAME) [VALUE] = NAME,

@@ -97,15 +97,17 @@ static int kernel_new(lua_State *L)
 /* k:has(entry): whether it has the entry point. */
 static int kernel_has(lua_State *L)
 {
-    static const char *const names[] = {"quantize", "dequantize", "vec_dot", "quantize_weighted",
-                                        NULL};
     const struct kernel *k = kernel_check(L, 2);
-    int entry = luaL_checkoption(L, 2, NULL, names);
+    uint32_t entry = entry_check(L, 2);
     qkern_pin pin = {0};
     struct qkern_kernel table = kernel_table(k, &pin);
     qkern_pin_end(&pin);
-    const bool has[] = {table.quantize != NULL, table.dequantize != NULL, table.vec_dot != NULL,
-                        table.quantize_weighted != NULL};
+    const bool has[QKERN_ENTRY_LIMIT] = {
+        [QKERN_ENTRY_QUANTIZE] = table.quantize != NULL,
+        [QKERN_ENTRY_DEQUANTIZE] = table.dequantize != NULL,
+        [QKERN_ENTRY_VEC_DOT] = table.vec_dot != NULL,
+        [QKERN_ENTRY_QUANTIZE_WEIGHTED] = table.quantize_weighted != NULL,
+    };
 
     lua_pushboolean(L, has[entry]);
     return 1;

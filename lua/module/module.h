@@ -71,6 +71,9 @@ const char *type_name(uint32_t type);
 /* The state's instance, opened when first needed; pushes the userdata that owns it. */
 qkern *instance_push(lua_State *L);
 
+/* The entry point named by argument `arg`, QKERN_ENTRY_...; raises if there is none. */
+uint32_t entry_check(lua_State *L, int arg);
+
 /* --- mapped files and buffers ----------------------------------------------------------------- */
 
 /* Owns an open reader; buffers over the file refer to it, so that it outlives them. */

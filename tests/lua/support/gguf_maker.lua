@@ -46,4 +46,19 @@ function maker.file(metadata, tensors)
     return pad(table.concat(pieces), alignment) .. table.concat(data)
 end
 
+-- Writes a file with one F32 tensor, "w", of `bytes` bytes: zeros, which take no place on the disk,
+-- and the last value 1.
+function maker.sparse(path, bytes)
+    local row = 4096
+    local header = "GGUF" .. string.pack("<I4I8I8", 3, 1, 0)
+        .. string.pack("<s8I4I8I8I4I8", "w", 2, row, bytes // 4 // row, 0, 0)
+    header = pad(header, 32)
+    local file = assert(io.open(path, "wb"))
+    file:write(header)
+    file:seek("set", #header + bytes - 4)
+    file:write(string.pack("<f", 1))
+    assert(file:close())
+    return path
+end
+
 return maker
