@@ -78,3 +78,13 @@ function(qkern_add_test name)
   set_tests_properties(${name} PROPERTIES
     LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
+
+# qkern_install_pc(FILE.pc.in): a pkg-config file that works wherever the whole prefix is moved.
+function(qkern_install_pc template)
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
+    BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" OUTPUT_VARIABLE QKERN_PC_TO_PREFIX)
+  cmake_path(GET template STEM LAST_ONLY name)
+  configure_file("${template}" "${CMAKE_CURRENT_BINARY_DIR}/${name}" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${name}"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
