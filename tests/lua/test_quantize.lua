@@ -195,6 +195,8 @@ t.test("a glob that matches nothing is a mistake, before anything is written", f
             "blk.*")
     refused(2, "--keep x[ matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--keep",
             "x[")
+    refused(2, "--only \\xff is not UTF-8", t.sample, sample_out, "--type", "Q8_0", "--only",
+            "\xff")
 end)
 
 t.test("a wrong command line has status 2 and says what is there", function()
