@@ -16,7 +16,8 @@ export QKERN_FUZZ_SECONDS=${QKERN_FUZZ_SECONDS:-20}
 jobs=${QKERN_JOBS:-$(nproc)}
 logs=build-logs
 
-# Compilers differ in what they warn of; in a stage every warning is an error.
+# Every warning is an error, except with -Og (valgrind, coverage), where gcc's "may be used
+# uninitialized" guesses.
 configure() { # preset, then arguments of cmake
     cmake --preset "$1" --log-level=WARNING -DQKERN_WERROR=ON "${@:2}"
 }
@@ -122,11 +123,14 @@ stage_tsan() {
     TSAN_OPTIONS=halt_on_error=1 run_tests tsan --tests-regex 'host_pins|test_lua_quantize|test_lua_module'
 }
 
+# Left out: test_kernel_undefined, for valgrind does not act on FTZ and DAZ; and what mostly runs other
+# programs than the one under valgrind.
 stage_valgrind() {
-    configure debug "-DCMAKE_CROSSCOMPILING_EMULATOR=valgrind;--quiet;--error-exitcode=99;\
+    configure debug -DQKERN_WERROR=OFF "-DCMAKE_CROSSCOMPILING_EMULATOR=valgrind;--quiet;--error-exitcode=99;\
 --leak-check=full;--errors-for-leak-kinds=definite,indirect;--track-fds=no"
     build debug
-    run_tests debug --label-exclude 'long|large|lint|docs|emulated|lua'
+    run_tests debug --label-exclude 'long|large|lint|docs|emulated|lua' \
+        --exclude-regex test_kernel_undefined
 }
 
 stage_fuzz() {
@@ -136,7 +140,7 @@ stage_fuzz() {
 }
 
 stage_coverage() {
-    configure coverage
+    configure coverage -DQKERN_WERROR=OFF
     build coverage
     find build-coverage -name '*.gcda' -delete
     run_tests coverage --label-exclude large

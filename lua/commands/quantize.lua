@@ -2,6 +2,7 @@
 -- qkern quantize: converts the tensors of a GGUF file to another element type.
 local qk = require "qkern"
 local failure = require "qkern.commands.support.failure"
+local glob = require "qkern.commands.support.glob"
 local json = require "qkern.commands.support.json"
 local options = require "qkern.commands.support.options"
 local progress = require "qkern.commands.support.progress"
@@ -47,42 +48,17 @@ local INTEGERS = {I8 = true, I16 = true, I32 = true, I64 = true}
 local THREAD_LIMIT = 1024
 local COPY_ELEMENTS = 1 << 20 -- of a tensor that is copied, at a time; whole blocks of any type
 
--- A Lua pattern that matches what the glob matches.
-local function glob_pattern(glob)
-    local pattern, i = {"^"}, 1
-    while i <= #glob do
-        local c = glob:sub(i, i)
-        local negation, set, after = glob:match("^%[([!^]?)(%]?[^%]]*)%]()", i)
-        if c == "*" then
-            c = ".*"
-        elseif c == "?" then
-            c = utf8.charpattern
-        elseif set and set ~= "" then
-            c = ("[%s%s]"):format(negation ~= "" and "^" or "", set:gsub("[%%%]%[^]", "%%%0"))
-            i = after - 1
-        else
-            if c == "\\" and i < #glob then
-                i = i + 1
-                c = glob:sub(i, i)
-            end
-            c = c:gsub("%W", "%%%0")
-        end
-        pattern[#pattern + 1] = c
-        i = i + 1
-    end
-    return table.concat(pattern) .. "$"
-end
-
 -- Marks the tensors that one of the globs matches. A glob that matches none is a mistake.
 local function match_globs(option, globs, tensors)
     local matched = {}
-    for _, glob in ipairs(globs or {}) do
-        local pattern, any = glob_pattern(glob), false
+    for _, pattern in ipairs(globs or {}) do
+        local match, any = glob.compile(pattern), false
+        if not match then options.fail(quantize, "%s %s is not UTF-8", option, pattern) end
         for i, t in ipairs(tensors) do
-            if t.name:find(pattern) then matched[i], any = true, true end
+            if match(t.name) then matched[i], any = true, true end
         end
         if not any then
-            options.fail(quantize, "%s %s matches no tensor of the file", option, glob)
+            options.fail(quantize, "%s %s matches no tensor of the file", option, pattern)
         end
     end
     return matched

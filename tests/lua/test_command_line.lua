@@ -103,11 +103,15 @@ t.test("a closed standard output is not taken for the file that is written", fun
     t.equal(t.read(out) == t.read(t.path "open.gguf"), true)
 end)
 
-t.test("a signal ends a script with 128 and its number", function()
-    local loop = t.line("-e", "while true do end")
-    t.equal((t.shell("timeout --preserve-status -s INT 0.5 " .. loop)), 130)
-    t.equal((t.shell("timeout --preserve-status -s TERM 0.5 " .. loop)), 143)
-end)
+if t.sanitizer ~= "thread" then
+    t.test("a signal ends a script with 128 and its number", function()
+        local loop = t.line("-e", "while true do end")
+        t.equal((t.shell("timeout --preserve-status -k 20 -s INT 0.5 " .. loop)), 130)
+        t.equal((t.shell("timeout --preserve-status -k 20 -s TERM 0.5 " .. loop)), 143)
+    end)
+else
+    print("SKIPPED one test: ThreadSanitizer delivers no signal to a loop without calls")
+end
 
 if t.sanitizer == "" then
     t.test("memory or threads that are not to be had are an error, not a crash", function()

@@ -195,6 +195,8 @@ t.test("a glob that matches nothing is a mistake, before anything is written", f
             "blk.*")
     refused(2, "--keep x[ matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--keep",
             "x[")
+    refused(2, "--only \\xff is not UTF-8", t.sample, sample_out, "--type", "Q8_0", "--only",
+            "\xff")
 end)
 
 t.test("a wrong command line has status 2 and says what is there", function()
@@ -277,12 +279,12 @@ t.test("the output may be the input", function()
 end)
 
 t.test("a signal removes what was begun and ends with 128 and its number", function()
-    local input = maker.sparse(t.path "slow.gguf", 16 << 30) -- takes many times 0.3 s on any machine
+    local input = maker.sparse(t.path "slow.gguf", 16 << 30) -- takes many times 0.3 s
     for signal, status in pairs {INT = 130, TERM = 143} do
         t.write(sample_out, "what was there")
         local command = t.line("quantize", input, sample_out, "--type", "Q2_K", "--threads", 1)
-        local found, _, err = t.shell(("timeout --preserve-status -s %s 0.3 %s"):format(signal,
-                                                                                     command))
+        local limit = ("timeout --preserve-status -k 20 -s %s 0.3 "):format(signal)
+        local found, _, err = t.shell(limit .. command)
         t.equal(found, status, err)
         t.equal(err, "qkern quantize: interrupted\n")
         t.equal(t.read(sample_out), "what was there")

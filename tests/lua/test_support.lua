@@ -42,6 +42,27 @@ t.test("numbers are the shortest that read back", function()
     t.equal(text.size(1536), "1.50 KiB")
 end)
 
+t.test("globs match whole names, by character, in time that does not explode", function()
+    local glob = require "qkern.commands.support.glob"
+    local function match(pattern, name) return glob.compile(pattern)(name) end
+    for _, case in ipairs {
+        {"", "", true}, {"", "a", false}, {"a", "a", true}, {"a", "ab", false}, {"*", "", true},
+        {"*", "any.thing", true}, {"a*", "a", true}, {"*a", "ba", true}, {"*a", "ab", false},
+        {"a*b*c", "a1b2b3c", true}, {"a*b*c", "a1c2b", false}, {"**x**", "x", true},
+        {"?", "ä", true}, {"?", "", false}, {"??", "ä", false}, {"[a-c]", "b", true},
+        {"[a-c]", "d", false}, {"[!a-c]", "d", true}, {"[^a-c]", "a", false}, {"[äö]", "ö", true},
+        {"[]a]", "]", true}, {"[a-]", "-", true}, {"[!]]", "x", true}, {"[x", "[x", true},
+        {"[]", "[]", true}, {"\\*", "*", true}, {"\\*", "x", false}, {"\\", "\\", true},
+        {"a.b%", "a.b%", true}, {"a.b", "axb", false}, {"*.[0-9].*", "blk.7.w", true},
+    } do
+        t.equal(match(case[1], case[2]), case[3], case[1] .. " on " .. case[2])
+    end
+    t.equal(glob.compile "\xff", nil)
+    local before = os.clock()
+    t.equal(match(("*a"):rep(20) .. "*b", ("a"):rep(3000)), false)
+    t.equal(os.clock() - before < 5, true)
+end)
+
 t.test("JSON is valid whatever is in it", function()
     local back = reader.decode(json.encode(json.object(
         "text", "a\"b\\c\n\0\127ä", "bytes", "\xff\0", "list", json.array {}, "empty",
