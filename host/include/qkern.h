@@ -12,11 +12,11 @@
  * checked.
  *
  * Conventions. Every call that can fail returns a qkern_status and takes a `struct qkern_error *`
- * as its last argument, which may be NULL; on failure it is filled, outputs are untouched. The
- * library never prints, aborts, changes signal handlers, the FP state or anything else
- * process-wide. All calls on one instance may be made from any thread at any time, except
- * qkern_close. Strings that are returned are NUL-terminated UTF-8, owned by the instance and valid
- * until it is closed.
+ * as its last argument, which may be NULL (qkern_pin_begin alone has none); on failure it is
+ * filled, outputs are untouched. The library never prints, aborts, changes signal handlers, the FP
+ * state or anything else process-wide. All calls on one instance may be made from any thread at any
+ * time, except qkern_close. Strings that are returned are NUL-terminated UTF-8, owned by the
+ * instance and valid until it is closed.
  *
  * Structs that the caller fills or receives start with struct_size; set it with sizeof, or use the
  * initialiser given. They grow at the end only.
@@ -164,8 +164,9 @@ typedef struct qkern_options {
  * `qkern/plugins` beside libqkern; the folder fixed when libqkern was built. Of several plugins of
  * one name the first found is used. The current directory is never searched.
  *
- * QKERN_FEATURES=-avx2,-fma takes features away; QKERN_MAX_ISA=sse2 caps the tier. In a process in
- * secure-execution mode (set-user-ID and the like) all QKERN_ variables are ignored.
+ * QKERN_FEATURES=-avx2,-fma takes features away; QKERN_MAX_ISA=sse2 caps the tier (the names are
+ * those of qkern/features.h, letters in either case). In a process in secure-execution mode
+ * (set-user-ID and the like) all QKERN_ variables are ignored.
  *
  * A plugin that cannot be used is no error: the reason is in its record (qkern_record_get). Errors:
  * QKERN_E_ARGUMENT, QKERN_E_MEMORY, and QKERN_E_ENVIRONMENT for a variable with an unknown word, so
@@ -352,7 +353,7 @@ QKERN_API qkern_status qkern_choice_get(const qkern *q, uint32_t type, uint32_t 
 /*
  * Why: writes text to buffer, NUL-terminated and cut to `size` bytes; *needed is the size that
  * would hold all of it (either may be 0 or NULL). One line for the chosen kernel, then one for each
- * other record with the reason against it, e.g.
+ * other record with the reason against it; places where no plugin was found are left out. E.g.
  *
  *   Q4_K vec_dot: scalar 0.1.0 (tier 0, built in)
  *     not avx2 0.1.0 (/usr/lib/qkern/plugins/qkern-avx2.so): needs avx2: the operating system does

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "error.h"
 
@@ -399,7 +400,7 @@ static uint32_t word_feature(const struct cpu_features *features, const char *wo
         return i;
     for (i = 0; i < features->count; i++)
         if (strlen(features->list[i].name) == length - 1 &&
-            memcmp(features->list[i].name, word + 1, length - 1) == 0)
+            strncasecmp(features->list[i].name, word + 1, length - 1) == 0)
             break;
     return i;
 }
@@ -414,7 +415,8 @@ static qkern_status mask_refuse(const struct cpu_features *features, const char 
     for (uint32_t i = 0; i < features->count; i++)
         line_add(&line, " %s", features->list[i].name);
     return error_set(error, QKERN_E_ENVIRONMENT, QKERN_NO_INDEX,
-                     "QKERN_FEATURES: \"%s\" is not '-' and one of:%s",
+                     "QKERN_FEATURES: \"%s\": write '-' and a feature's name, as in -avx2,-f16c; "
+                     "there are:%s",
                      word_shown(word, length, shown), names);
 }
 
@@ -469,7 +471,7 @@ qkern_status features_tier(uint32_t arch, const char *name, uint32_t *tier, qker
     for (size_t i = 0; i < sizeof tiers / sizeof tiers[0]; i++) {
         if (tiers[i].arch != QKERN_ARCH_NONE && tiers[i].arch != arch)
             continue;
-        if (strcmp(tiers[i].name, name) == 0) {
+        if (strcasecmp(tiers[i].name, name) == 0) {
             *tier = tiers[i].tier;
             return QKERN_OK;
         }

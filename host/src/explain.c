@@ -83,6 +83,12 @@ static void text_add_name(struct text *text, const struct record *record)
         text_add(text, "%s %s ", record->name, record->version);
 }
 
+/* A place where there is nothing to choose from says nothing about a choice. */
+static bool record_is_empty_place(const struct record *record)
+{
+    return record->stage == QKERN_STAGE_SEARCH && record->status == QKERN_E_NOT_FOUND;
+}
+
 static const char *place_of(const struct record *record)
 {
     return record->path[0] != '\0' ? record->path : record->origin;
@@ -113,7 +119,7 @@ qkern_status qkern_explain(const qkern *q, uint32_t type, uint32_t entry, char *
     }
     for (uint32_t i = 0; i < records->count; i++) {
         char reason[sizeof(struct finding) + 64];
-        if (i == chosen)
+        if (i == chosen || record_is_empty_place(records->items[i]))
             continue;
         selection_reason(records, chosen, i, &info, entry, reason, sizeof reason);
         text_add(&text, "  not ");

@@ -279,5 +279,9 @@ qkern_status search_beside(char **out, qkern_error *error)
         *out = NULL;
         return out_of_memory(error, "beside libqkern");
     }
+    /* "bin/../lib/qkern/plugins", as a run path gives it, is hard to read in a record. */
+    char resolved[PATH_MAX];
+    if (realpath(*out, resolved) != NULL && strlen(resolved) <= strlen(*out))
+        memcpy(*out, resolved, strlen(resolved) + 1);
     return QKERN_OK;
 }

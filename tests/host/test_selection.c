@@ -165,7 +165,6 @@ static void the_explanation_names_every_candidate_and_the_reason(void **state)
     const char *folder = world->folder;
     snprintf(expected, sizeof expected,
              "F32 quantize: high 1.2 (tier 200, %s/b.so)\n"
-             "  not (/nonexistent/beside): there is no such folder\n"
              "  not partial 1.0 (%s/a.so): has a kernel for F32, but without quantize\n"
              "  not high-too 1.2 (%s/c.so): tier 200 too, but found later\n"
              "  not low 1.2 (%s/d.so): tier 100 is lower than 200\n"

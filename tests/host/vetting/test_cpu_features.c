@@ -505,6 +505,7 @@ static void a_mask_takes_features_away(void **state)
     } rows[] = {
         {"-avx2,-fma", NEHALEM_NAMES " movbe avx f16c bmi1 bmi2 lzcnt"},
         {"  -avx2 ,, -fma ,", NEHALEM_NAMES " movbe avx f16c bmi1 bmi2 lzcnt"},
+        {"-AVX2,-Fma", NEHALEM_NAMES " movbe avx f16c bmi1 bmi2 lzcnt"},
         {"-avx2,-avx2", NEHALEM_NAMES " movbe avx f16c fma bmi1 bmi2 lzcnt"},
         {"-sse4.1", "sse2 sse3 ssse3 sse4.2 popcnt movbe avx f16c fma bmi1 bmi2 lzcnt avx2"},
         {"-avx512f", HASWELL_NAMES},
@@ -537,7 +538,7 @@ static void an_unknown_word_masks_nothing_and_names_the_known(void **state)
         {"-avx2,+fma", "\"+fma\""},
         {"-avx2,-", "\"-\""},
         {"-avx2 -fma", "\"-avx2?-fma\""},
-        {"-AVX2", "\"-AVX2\""},
+        {"-AVX22", "\"-AVX22\""},
         {"-avx2,-f\nma\x80", "\"-f?ma?\""},
         {"-avx2,-aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd", "\"-aaaaaaaaaabbbbbbbbbbccccccccccd\""},
     };
@@ -572,7 +573,7 @@ static void a_tier_is_known_by_the_name_of_its_instruction_set(void **state)
         {QKERN_ARCH_X86_64, "avx2", 200},   {QKERN_ARCH_X86_64, "avxvnni", 300},
         {QKERN_ARCH_X86_64, "avx512", 400}, {QKERN_ARCH_AARCH64, "scalar", 0},
         {QKERN_ARCH_AARCH64, "neon", 100},  {QKERN_ARCH_AARCH64, "dotprod", 200},
-        {QKERN_ARCH_AARCH64, "i8mm", 300},
+        {QKERN_ARCH_AARCH64, "i8mm", 300},  {QKERN_ARCH_X86_64, "AVX2", 200},
     };
 
     (void)state;
