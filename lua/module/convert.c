@@ -358,8 +358,8 @@ __attribute__((noreturn)) static void raise_failure(lua_State *L, const struct c
     uint64_t element = p->first + p->error.index;
     describe_values(c, element, found, sizeof found);
     error_raise_text(L, (qkern_status)p->error.status, element,
-                     "tensor %.*s (%s to %s): row %llu, element %llu: %s%s", name_bytes,
-                     tensor->name, c->from.name, c->to.name,
+                     "tensor %.*s (%s to %s): row %llu, element %llu (both from 0): %s%s",
+                     name_bytes, tensor->name, c->from.name, c->to.name,
                      (unsigned long long)(element / tensor->shape[0]),
                      (unsigned long long)(element % tensor->shape[0]),
                      qkern_status_text((qkern_status)p->error.status), found);
