@@ -338,7 +338,8 @@ static int converter_new(lua_State *L)
     converter->c = conversion_new(q, (uint32_t)threads);
     if (converter->c == NULL)
         error_raise_text(L, QKERN_E_MEMORY, QKERN_NO_INDEX,
-                         "no memory or no threads for converting on %d threads", (int)threads);
+                         "no memory or no threads for converting on %d thread%s", (int)threads,
+                         threads == 1 ? "" : "s");
     return 1;
 }
 
