@@ -239,8 +239,8 @@ t.test("a NaN, an infinity or an overflow is refused and named, whatever the thr
             {"bad", F32, {row, rows}, with_value(row * rows, at, case[1])}}))
         for _, threads in ipairs {1, 7} do
             refused(1, "tensor bad (F32 to Q8_0): row 77, element 1234 (both from 0): the input "
-                    .. "holds a NaN or an infinity; " .. case[2], input, sample_out, "--type", "Q8_0", "--threads",
-                    threads)
+                    .. "holds a NaN or an infinity; " .. case[2], input, sample_out,
+                    "--type", "Q8_0", "--threads", threads)
         end
     end
     local last = t.write(t.path "last.gguf", maker.file({}, {
@@ -250,8 +250,8 @@ t.test("a NaN, an infinity or an overflow is refused and named, whatever the thr
     local input = t.write(t.path "big.gguf", maker.file({}, {
         {"big", F32, {64, 2}, with_value(128, 100, 1e30)}}))
     refused(1, "tensor big (F32 to Q8_0): row 1, element 32 (both from 0): a scale, minimum, "
-            .. "sum or element does not fit its stored format; found magnitudes up to 1e+30", input, sample_out,
-            "--type", "Q8_0")
+            .. "sum or element does not fit its stored format; found magnitudes up to 1e+30", input,
+            sample_out, "--type", "Q8_0")
     input = t.write(t.path "scale.gguf", maker.file({}, {
         {"s", Q4_0, {32, 4}, ("\0\60" .. ("\1"):rep(16)):rep(3) .. "\0\124" .. ("\1"):rep(16)}}))
     refused(1, "tensor s (Q4_0 to Q8_0): row 3, element 0 (both from 0): ", input,
