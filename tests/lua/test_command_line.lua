@@ -224,6 +224,24 @@ if t.sanitizer == "" then
 end
 
 if t.sanitizer == "" and t.emulator == "" then
+    t.test("a program that has no memory for its own scripts has failed and says so", function()
+        local floor, failures = 2000, 0
+        while limited(floor, "--version") > 2 do floor = floor + 250 end
+        for kib = floor - 250, floor + 100, 8 do
+            local status, out, err = limited(kib, "--version")
+            if status == 1 then
+                failures = failures + 1
+                t.equal(out, "")
+                t.equal(err, "qkern: not enough memory\n")
+            elseif status == 0 then
+                t.equal(out, require "qkern"._VERSION .. "\n")
+            else
+                t.equal(status > 2, true, err) -- the system could not start it
+            end
+        end
+        t.equal(failures > 0, true)
+    end)
+
     t.test("with any amount of memory a command does all of its work or has failed", function()
         local out = t.path "memory.gguf"
         local script = t.write(t.path "words.lua", "print(qk.type('Q4_0').name)")
