@@ -48,6 +48,13 @@ static int folder_close(lua_State *L)
     return 0;
 }
 
+/* Raises what errno says of a folder. */
+__attribute__((noreturn)) static void folder_raise(lua_State *L, const char *path)
+{
+    error_raise_text(L, errno == ENOMEM ? QKERN_E_MEMORY : QKERN_E_IO, QKERN_NO_INDEX, "%s: %s",
+                     path, strerror(errno));
+}
+
 /* qk.files(path): the names in a folder, in any order. */
 static int system_files(lua_State *L)
 {
@@ -60,7 +67,7 @@ static int system_files(lua_State *L)
     lua_toclose(L, -1);
     folder->stream = opendir(path);
     if (folder->stream == NULL)
-        error_raise_text(L, QKERN_E_IO, QKERN_NO_INDEX, "%s: %s", path, strerror(errno));
+        folder_raise(L, path);
     lua_newtable(L);
     while (errno = 0, (entry = readdir(folder->stream)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
@@ -69,7 +76,7 @@ static int system_files(lua_State *L)
         lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
     }
     if (errno != 0)
-        error_raise_text(L, QKERN_E_IO, QKERN_NO_INDEX, "%s: %s", path, strerror(errno));
+        folder_raise(L, path);
     return 1;
 }
 
