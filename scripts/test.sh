@@ -19,8 +19,8 @@ jobs=${QKERN_JOBS:-$(nproc)}
 logs=build-logs
 
 # What cmake says on standard output is for the log; errors and warnings come on standard error.
-# Every warning of the compiler is an error, except with -Og (valgrind, coverage), where gcc's "may be used
-# uninitialized" guesses.
+# Every warning of the compiler is an error, except with -Og (valgrind, coverage), where gcc's
+# "may be used uninitialized" guesses.
 configure() { # preset, then arguments of cmake
     cmake --preset "$1" --log-level=WARNING -DQKERN_WERROR=ON "${@:2}" >"$logs/$1-configure.log"
 }
@@ -203,7 +203,7 @@ install_packages "${TEST_PACKAGES[@]}" "${packages[@]}"
 mkdir -p "$logs"
 times=()
 for stage in "${chosen[@]}"; do
-    say "Stage $stage:$(printf '%s\n' "${STAGES[@]}" | sed -n "s/^$stage  *//p")"
+    say "Stage $stage: $(printf '%s\n' "${STAGES[@]}" | sed -n "s/^$stage  *//p")"
     start=$SECONDS
     # A subshell with errexit of its own: inside an if or ||, bash would ignore it.
     set +e
