@@ -10,7 +10,7 @@ local text = require "qkern.commands.support.text"
 local golden = {
     name = "golden",
     arguments = "DIR",
-    operands = 1,
+    operands = {1, 1},
     summary = "hold the kernels to the reference's vectors",
     help = [[
 Runs the vectors in DIR against the kernels that are chosen here, or those of one plugin. quantize
@@ -225,8 +225,8 @@ local function read_vectors(path, inputs)
     local key, value = file:item()
     if key ~= "type" then file:fail("expected a type, found '%s'", key or "the end of the file") end
     local name, facts = file:attributes(value, {id = "number", block = "number", bytes = "number"})
-    local ok, kind = pcall(qk.type, name)
-    if not ok then file:fail("there is no type %s", name) end
+    local kind = failure.try(qk.type, name)
+    if not kind then file:fail("there is no type %s", name) end
     if facts.id ~= kind.number or facts.block ~= kind.block_elements
         or facts.bytes ~= kind.block_bytes then
         file:fail("expected id=%d block=%d bytes=%d for %s", kind.number, kind.block_elements,
@@ -331,10 +331,9 @@ end
 
 -- qk.kernel, or nil if there is none for the type.
 local function find_kernel(kind, plugin)
-    local ok, result = pcall(qk.kernel, kind.name, plugin)
-    if ok then return result end
-    if qk.is_error(result) and result.status == "QKERN_E_NOT_FOUND" then return nil end
-    error(result, 0)
+    local kernel, err = failure.try(qk.kernel, kind.name, plugin)
+    if err and err.status ~= "QKERN_E_NOT_FOUND" then error(err, 0) end
+    return kernel
 end
 
 -- The plugin's kernel that judges vec_dot where the contract is not at hand in Lua: nil if the
@@ -376,8 +375,8 @@ local function wanted_types(list)
     if not list then return nil end
     local wanted = {}
     for word in list:gmatch("[^,]+") do
-        local ok, kind = pcall(qk.type, word)
-        if not ok then options.fail(golden, "--types: there is no type %s", word) end
+        local kind = failure.try(qk.type, word)
+        if not kind then options.fail(golden, "--types: there is no type %s", word) end
         wanted[kind.name] = true
     end
     if not next(wanted) then options.fail(golden, "--types names no type") end

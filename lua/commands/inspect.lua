@@ -8,7 +8,7 @@ local text = require "qkern.commands.support.text"
 local inspect = {
     name = "inspect",
     arguments = "FILE",
-    operands = 1,
+    operands = {1, 1},
     summary = "header, metadata and tensors of a GGUF file",
     help = [[
 Shows the header, the metadata and the tensors of a GGUF file: type, shape, bytes and bits per

@@ -8,27 +8,52 @@ local text = require "qkern.commands.support.text"
 
 local COMMANDS = {"info", "inspect", "quantize", "golden"}
 
-local RUN_ROWS = {
-    {"run SCRIPT [ARGS]", "run a Lua script, with the module as the global qk"},
+-- What else there is a help text of: scripts.
+local RUN = {
+    name = "run",
+    arguments = "SCRIPT [ARGS]",
+    summary = "run a Lua script, with the module as the global qk",
+    help = [[
+Runs a Lua 5.4 script; 'qkern -e CODE [ARGS]' runs a piece of code likewise. The module is the
+global qk, the arguments are in arg and in ... . The exit status is 1 if the script raises an error
+or is not Lua, 2 if it cannot be read, and whatever it gives to os.exit.
+]],
+    options = {},
+}
+
+local ROWS = {
     {"-e CODE [ARGS]", "run a piece of Lua code likewise"},
-    {"--version", "print the version"},
-    {"--help", "show this text; qkern COMMAND --help shows that of a command"},
+    {"help [COMMAND]", "show this text, or that of a command, as COMMAND --help does"},
+    {"-h, --help", "show this text"},
+    {"-v, --version", "print the version"},
 }
 
 local function load_command(name)
     return require("qkern.commands." .. name)
 end
 
+-- The description of a command; nil if there is none of that name.
+local function find_command(word)
+    if word == "run" or word == "-e" then return RUN end
+    for _, name in ipairs(COMMANDS) do
+        if name == word then return load_command(name) end
+    end
+end
+
 local function usage()
     local rows = {}
-    for _, name in ipairs(COMMANDS) do
-        local command = load_command(name)
-        rows[#rows + 1] = {(name .. " " .. command.arguments):gsub(" $", ""), command.summary}
+    for _, name in ipairs(COMMANDS) do rows[#rows + 1] = load_command(name) end
+    rows[#rows + 1] = RUN
+    for i, command in ipairs(rows) do
+        rows[i] = {command.name .. " " .. command.arguments, command.summary}
     end
-    table.move(RUN_ROWS, 1, #RUN_ROWS, #rows + 1, rows)
+    table.move(ROWS, 1, #ROWS, #rows + 1, rows)
     local list = text.table({"command", "meaning"}, rows, "  "):gsub("^[^\n]*\n", "")
     return "usage: qkern COMMAND [ARGS]\n\n" .. list
 end
+
+-- What Lua says when it has no memory. It calls no message handler then.
+local NO_MEMORY = "not enough memory"
 
 -- What is said of an error, and the exit status. `who` begins the message.
 local function explain(who, err)
@@ -40,29 +65,43 @@ local function explain(who, err)
         local exit = err.status == "QKERN_E_ENVIRONMENT" and failure.USAGE or failure.FAILED
         return ("%s: %s"):format(who, text.printable(err.message)), exit
     end
+    if err == NO_MEMORY then return who .. ": " .. err, failure.FAILED end
     if type(err) == "string" and err:find("interrupted$") then
         return who .. ": interrupted", failure.FAILED
     end
     return debug.traceback(("%s: %s"):format(who, tostring(err)), 2), failure.FAILED
 end
 
--- Calls f; on an error prints what `explainer` makes of it. Returns the exit status.
-local function protected(explainer, f, ...)
-    local exit = 0
-    local function handle(err)
-        local message
-        message, exit = explainer(err)
-        io.stdout:flush()
-        io.stderr:write(message, "\n")
-    end
-    local ok, status = xpcall(f, handle, ...)
-    if ok then return status end
-    return exit
+-- How many lines a traceback has for the caller and what called it.
+local function traceback_length()
+    return select(2, debug.traceback("", 2):gsub("\n\t", ""))
 end
 
-local function run_command(name, args, terminal)
-    local command = load_command(name)
-    return protected(function(err) return explain("qkern " .. name, err) end, function()
+-- A traceback without its last `count` lines.
+local function traceback_cut(traceback, count)
+    for _ = 1, count do traceback = traceback:gsub("\n\t[^\n]*$", "") end
+    return traceback
+end
+
+-- Calls f(...). Returns true and its result; or false and the exit status, after printing what
+-- `explainer` makes of the error. That is called where the error is, with it and the number of
+-- lines that a traceback has below f, and returns a message and the exit status.
+local function protected(who, explainer, f, ...)
+    local below = traceback_length() + 1 -- xpcall's own
+    local function handle(err) return {explainer(err, below)} end
+    local ok, result = xpcall(f, handle, ...)
+    if ok then return true, result end
+    -- Without a table there was no memory to call the handler, or it has failed.
+    local message, exit = who .. ": " .. tostring(result), failure.FAILED
+    if type(result) == "table" then message, exit = result[1], result[2] end
+    io.stdout:flush()
+    io.stderr:write(message, "\n")
+    return false, exit
+end
+
+local function run_command(command, args, terminal)
+    local who = "qkern " .. command.name
+    local _, status = protected(who, function(err) return explain(who, err) end, function()
         local values = options.parse(command, args)
         if values.help then
             io.stdout:write(options.help(command))
@@ -71,32 +110,49 @@ local function run_command(name, args, terminal)
         values.terminal = terminal
         return command.run(values)
     end)
+    return status
 end
 
--- Runs a chunk as the stand-alone interpreter does: an error is shown with its traceback.
-local function run_chunk(args, load_chunk)
-    local function show(err)
-        if type(err) ~= "string" then
-            local meta = getmetatable(err)
-            local readable = type(meta) == "table" and meta.__tostring or qk.is_error(err)
-            err = readable and tostring(err) or ("(error object is a %s value)"):format(type(err))
-        end
-        return debug.traceback("qkern: " .. err, 3), failure.FAILED
+-- What is said of an error in a script, as the stand-alone interpreter does.
+local function explain_chunk(err, below)
+    if err == NO_MEMORY then return "qkern: " .. err, failure.FAILED end
+    if type(err) ~= "string" then
+        local meta = getmetatable(err)
+        local readable = type(meta) == "table" and meta.__tostring or qk.is_error(err)
+        err = readable and tostring(err) or ("(error object is a %s value)"):format(type(err))
     end
+    return traceback_cut(debug.traceback("qkern: " .. err, 3), below), failure.FAILED
+end
+
+local function run_chunk(args, chunk)
     _G.arg, _G.qk = args, qk
-    local chunk, message = load_chunk()
-    if not chunk then
-        io.stderr:write("qkern: ", message, "\n")
-        return failure.FAILED
-    end
-    return protected(show, function()
-        chunk(table.unpack(args))
-        return 0
-    end)
+    local ok, exit = protected("qkern", explain_chunk, chunk, table.unpack(args))
+    return ok and 0 or exit
+end
+
+-- Says why a chunk could not be loaded. Returns the exit status.
+local function load_failed(message, unreadable)
+    io.stderr:write("qkern: ", message, "\n")
+    return unreadable and failure.USAGE or failure.FAILED
+end
+
+local function run_script(args)
+    local path = args[0]
+    local chunk, message = loadfile(path)
+    if chunk then return run_chunk(args, chunk) end
+    local unreadable = message:find("cannot open " .. path .. ":", 1, true) == 1
+        or message:find("cannot read " .. path .. ":", 1, true) == 1
+    return load_failed(message, unreadable)
+end
+
+local function run_code(args, code)
+    local chunk, message = load(code, "=(command line)")
+    if chunk then return run_chunk(args, chunk) end
+    return load_failed(message, false)
 end
 
 local function unknown(word)
-    local near = text.nearest(word, {"run", table.unpack(COMMANDS)})
+    local near = text.nearest(word, {"run", "help", table.unpack(COMMANDS)})
     local hint = near and ("did you mean 'qkern %s'?"):format(near)
         or word:find("%.lua$") and ("to run a script: qkern run %s"):format(text.printable(word))
         or "'qkern --help' lists the commands"
@@ -105,34 +161,60 @@ local function unknown(word)
     return failure.USAGE
 end
 
-local function need(arg, what)
-    if arg[2] then return true end
-    io.stderr:write(("qkern: %s needs %s\n'qkern --help' shows how\n"):format(arg[1], what))
-    return false
+local function usage_error(message, ...)
+    io.stderr:write("qkern: ", message:format(...), "\n'qkern --help' shows how\n")
+    return failure.USAGE
 end
+
+local function help(word)
+    if not word then
+        io.stdout:write(usage())
+        return 0
+    end
+    local command = find_command(word)
+    if not command then return unknown(word) end
+    io.stdout:write(options.help(command))
+    return 0
+end
+
+local function run(arg)
+    local script = arg[2]
+    if not script then return usage_error "run needs a SCRIPT" end
+    if script == "--help" or script == "-h" then return help "run" end
+    if script == "-" then
+        return usage_error "run -: streams are not supported; ./- is the file of that name"
+    elseif script:sub(1, 1) == "-" then
+        return usage_error("run: unknown option %s; a script of that name is ./%s",
+                           text.printable(script), text.printable(script))
+    end
+    return run_script {[-1] = "run", [0] = script, table.unpack(arg, 3)}
+end
+
+local function version()
+    io.stdout:write(qk._VERSION, "\n")
+    return 0
+end
+
+local function code(arg)
+    if not arg[2] then return usage_error "-e needs CODE" end
+    return run_code({[0] = arg[0], table.unpack(arg, 3)}, arg[2])
+end
+
+-- The first word, where it is not a command of a file of its own.
+local WORDS = {
+    ["help"] = function(arg) return help(arg[2]) end,
+    ["--help"] = function() return help() end, ["-h"] = function() return help() end,
+    ["--version"] = version, ["-v"] = version, ["run"] = run, ["-e"] = code,
+}
 
 return function(arg, terminal)
     local word = arg[1]
     if not word then
         io.stderr:write(usage(), "\nThe interactive console is not part of this version.\n")
         return failure.USAGE
-    elseif word == "--help" or word == "-h" or word == "help" then
-        io.stdout:write(usage())
-        return 0
-    elseif word == "--version" or word == "-v" then
-        io.stdout:write(qk._VERSION, "\n")
-        return 0
-    elseif word == "run" then
-        if not need(arg, "a SCRIPT") then return failure.USAGE end
-        local args = {[-1] = "run", [0] = arg[2], table.unpack(arg, 3)}
-        return run_chunk(args, function() return loadfile(args[0]) end)
-    elseif word == "-e" then
-        if not need(arg, "CODE") then return failure.USAGE end
-        local args = {[0] = arg[0], table.unpack(arg, 3)}
-        return run_chunk(args, function() return load(arg[2], "=(command line)") end)
     end
-    for _, name in ipairs(COMMANDS) do
-        if name == word then return run_command(name, {table.unpack(arg, 2)}, terminal) end
-    end
-    return unknown(word)
+    if WORDS[word] then return WORDS[word](arg) end
+    local command = find_command(word)
+    if not command then return unknown(word) end
+    return run_command(command, {table.unpack(arg, 2)}, terminal)
 end

@@ -11,7 +11,7 @@ local text = require "qkern.commands.support.text"
 local quantize = {
     name = "quantize",
     arguments = "IN OUT",
-    operands = 2,
+    operands = {2, 2},
     summary = "convert the tensors of a GGUF file to another type",
     help = [[
 Writes to OUT what is in IN with its tensors converted to type T. Tensors of one dimension and of
@@ -21,7 +21,11 @@ either; the report says so. OUT appears only when it is complete, and may be IN.
 depend on the number of threads.
 
 A GLOB is matched against whole tensor names: * stands for any text, ? for one character, [a-z] for
-one of a set, \ before one of these for itself. --keep wins over --only.
+one of a set, [!a-z] for one that is not in it, \ before one of these for itself. --keep wins over
+--only.
+
+Importance weights are not used: kernels for them are there for programs (quantize_weighted in
+'qkern info'), but no option reads weights from a file.
 ]],
     options = {
         {"--type", "T", "element type of the output", required = true},
@@ -52,8 +56,9 @@ local COPY_ELEMENTS = 1 << 20 -- of a tensor that is copied, at a time; whole bl
 local function match_globs(option, globs, tensors)
     local matched = {}
     for _, pattern in ipairs(globs or {}) do
-        local match, any = glob.compile(pattern), false
-        if not match then options.fail(quantize, "%s %s is not UTF-8", option, pattern) end
+        local match, reason = glob.compile(pattern)
+        if not match then options.fail(quantize, "%s %s: %s", option, pattern, reason) end
+        local any = false
         for i, t in ipairs(tensors) do
             if match(t.name) then matched[i], any = true, true end
         end
@@ -77,9 +82,9 @@ local function types_with(entry)
 end
 
 local function target_type(word)
-    local ok, kind = pcall(qk.type, word)
-    if not ok or not has(kind.name, "quantize") then
-        local reason = ok and "no plugin can quantize to it" or "no such type"
+    local kind = failure.try(qk.type, word)
+    if not kind or not has(kind.name, "quantize") then
+        local reason = kind and "no plugin can quantize to it" or "no such type"
         options.fail(quantize, "--type %s: %s; there are %s", word, reason, types_with("quantize"))
     end
     return kind.name

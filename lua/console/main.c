@@ -103,10 +103,11 @@ static void scripts_preload(lua_State *L)
     lua_pop(L, 1);
 }
 
+/* Not called for want of memory. */
 static int traceback(lua_State *L)
 {
     const char *message = lua_tostring(L, 1);
-    luaL_traceback(L, L, message != NULL ? message : "qkern: an error that is no text", 1);
+    luaL_traceback(L, L, message != NULL ? message : "an error that is no text", 1);
     return 1;
 }
 
@@ -131,6 +132,24 @@ static int run(lua_State *L)
     return 1;
 }
 
+/* The exit status that a successful run left on the stack: a failure unless it is a number. */
+static int status_take(lua_State *L)
+{
+    int is_number;
+    lua_Integer status = lua_tointegerx(L, -1, &is_number);
+
+    if (is_number && status >= 0 && status < STATUS_SIGNAL)
+        return (int)status;
+    fprintf(stderr, "qkern: the command did not say whether it has succeeded\n");
+    return STATUS_FAILED;
+}
+
+static void error_print(lua_State *L)
+{
+    const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    fprintf(stderr, "qkern: %s\n", message != NULL ? message : "an error in handling an error");
+}
+
 int main(int argc, char **argv)
 {
     int status = STATUS_FAILED;
@@ -139,7 +158,7 @@ int main(int argc, char **argv)
     streams_hold();
     L = luaL_newstate();
     if (L == NULL) {
-        fprintf(stderr, "qkern: out of memory\n");
+        fprintf(stderr, "qkern: not enough memory\n");
         return STATUS_FAILED;
     }
     running = L;
@@ -149,9 +168,9 @@ int main(int argc, char **argv)
     lua_pushinteger(L, argc);
     lua_pushlightuserdata(L, argv);
     if (lua_pcall(L, 2, 1, 1) == LUA_OK)
-        status = (int)lua_tointeger(L, -1);
+        status = status_take(L);
     else if (caught == 0)
-        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+        error_print(L);
     running = NULL;
     status = stdout_finish(status);
     lua_close(L);

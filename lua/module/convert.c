@@ -338,7 +338,8 @@ static int converter_new(lua_State *L)
     converter->c = conversion_new(q, (uint32_t)threads);
     if (converter->c == NULL)
         error_raise_text(L, QKERN_E_MEMORY, QKERN_NO_INDEX,
-                         "no memory or no threads for converting on %d threads", (int)threads);
+                         "no memory or no threads for converting on %d thread%s", (int)threads,
+                         threads == 1 ? "" : "s");
     return 1;
 }
 
@@ -358,8 +359,8 @@ __attribute__((noreturn)) static void raise_failure(lua_State *L, const struct c
     uint64_t element = p->first + p->error.index;
     describe_values(c, element, found, sizeof found);
     error_raise_text(L, (qkern_status)p->error.status, element,
-                     "tensor %.*s (%s to %s): row %llu, element %llu: %s%s", name_bytes,
-                     tensor->name, c->from.name, c->to.name,
+                     "tensor %.*s (%s to %s): row %llu, element %llu (both from 0): %s%s",
+                     name_bytes, tensor->name, c->from.name, c->to.name,
                      (unsigned long long)(element / tensor->shape[0]),
                      (unsigned long long)(element % tensor->shape[0]),
                      qkern_status_text((qkern_status)p->error.status), found);

@@ -72,14 +72,21 @@ static void set_integer(lua_State *L, const char *key, uint64_t value)
     lua_setfield(L, -2, key);
 }
 
+static void header_get(lua_State *L, const qkern_gguf *g, qkern_gguf_header *header)
+{
+    qkern_error error = QKERN_ERROR_INIT;
+
+    *header = (qkern_gguf_header){.struct_size = sizeof *header};
+    if (qkern_gguf_header_get(g, header, &error) != QKERN_OK)
+        error_raise(L, &error);
+}
+
 /* g:header(): version, metadata_count, tensor_count, alignment, data_offset, file_bytes. */
 static int reader_header(lua_State *L)
 {
-    qkern_error error = QKERN_ERROR_INIT;
-    qkern_gguf_header header = {.struct_size = sizeof header};
+    qkern_gguf_header header;
 
-    if (qkern_gguf_header_get(gguf_check(L, 1), &header, &error) != QKERN_OK)
-        error_raise(L, &error);
+    header_get(L, gguf_check(L, 1), &header);
     lua_createtable(L, 0, 6);
     set_integer(L, "version", header.version);
     set_integer(L, "metadata_count", header.metadata_count);
@@ -172,16 +179,30 @@ static void push_value(lua_State *L, const qkern_gguf_value *value, lua_Integer 
 }
 /* NOLINTEND(misc-no-recursion) */
 
+/* Argument `arg` as a number from 1 to `count` of a `what`; returns it counted from 0. */
+static uint64_t number_check(lua_State *L, int arg, const char *what, uint64_t count)
+{
+    lua_Integer number = luaL_checkinteger(L, arg);
+
+    if (number < 1 || (uint64_t)number > count)
+        error_raise_text(L, QKERN_E_NOT_FOUND, QKERN_NO_INDEX,
+                         "%s %lld of %llu: there is none; they are counted from 1", what,
+                         (long long)number, (unsigned long long)count);
+    return (uint64_t)number - 1;
+}
+
 /* g:pair(i [, limit]): key, type and value of metadata number i; at most `limit` of an array. */
 static int reader_pair(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
     qkern_gguf_pair pair = {.struct_size = sizeof pair};
-    lua_Integer i = luaL_checkinteger(L, 2);
+    qkern_gguf_header header;
     lua_Integer limit = luaL_optinteger(L, 3, LUA_MAXINTEGER - 1);
     const qkern_gguf *g = gguf_check(L, 1);
 
-    if (qkern_gguf_pair_get(g, (uint64_t)i - 1, &pair, &error) != QKERN_OK)
+    header_get(L, g, &header);
+    uint64_t i = number_check(L, 2, "metadata pair", header.metadata_count);
+    if (qkern_gguf_pair_get(g, i, &pair, &error) != QKERN_OK)
         error_raise(L, &error);
     lua_pushlstring(L, pair.key, (size_t)pair.key_bytes);
     lua_pushstring(L, qkern_gguf_value_name(pair.value.value_type));
@@ -210,11 +231,13 @@ static int reader_metadata(lua_State *L)
 qkern_gguf *gguf_check_tensor(lua_State *L, int arg, int tensor_arg, qkern_gguf_tensor *tensor)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    lua_Integer i = luaL_checkinteger(L, tensor_arg);
+    qkern_gguf_header header;
     qkern_gguf *g = gguf_check(L, arg);
 
+    header_get(L, g, &header);
+    uint64_t i = number_check(L, tensor_arg, "tensor", header.tensor_count);
     *tensor = (qkern_gguf_tensor){.struct_size = sizeof *tensor};
-    if (qkern_gguf_tensor_get(g, (uint64_t)i - 1, tensor, &error) != QKERN_OK)
+    if (qkern_gguf_tensor_get(g, i, tensor, &error) != QKERN_OK)
         error_raise(L, &error);
     return g;
 }
@@ -248,12 +271,11 @@ static int reader_tensor(lua_State *L)
 static void push_names(lua_State *L, const qkern_gguf *g)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    qkern_gguf_header header = {.struct_size = sizeof header};
+    qkern_gguf_header header;
 
     if (lua_getiuservalue(L, 1, NAMES_VALUE) == LUA_TTABLE)
         return;
-    if (qkern_gguf_header_get(g, &header, &error) != QKERN_OK)
-        error_raise(L, &error);
+    header_get(L, g, &header);
     lua_newtable(L);
     for (uint64_t i = 0; i < header.tensor_count; i++) {
         qkern_gguf_tensor tensor = {.struct_size = sizeof tensor};

@@ -163,6 +163,13 @@ static int kernel_dequantize(lua_State *L)
     return has ? 1 : entry_missing(L, k, "dequantize");
 }
 
+static void lengths_check(lua_State *L, const struct buffer *w, const struct buffer *a)
+{
+    if (w->elements != a->elements)
+        error_raise_text(L, QKERN_E_SIZE, QKERN_NO_INDEX, "%llu weights and %llu activations",
+                         (unsigned long long)w->elements, (unsigned long long)a->elements);
+}
+
 /* k:vec_dot(weights, activations): a number. */
 static int kernel_vec_dot(lua_State *L)
 {
@@ -177,9 +184,7 @@ static int kernel_vec_dot(lua_State *L)
         entry_missing(L, k, "vec_dot");
     const struct buffer *w = buffer_check_type(L, 2, k->type);
     const struct buffer *a = buffer_check_type(L, 3, type.dot_type);
-    if (w->elements != a->elements)
-        error_raise_text(L, QKERN_E_SIZE, QKERN_NO_INDEX, "%llu weights and %llu activations",
-                         (unsigned long long)w->elements, (unsigned long long)a->elements);
+    lengths_check(L, w, a);
     qkern_pin pin = {0};
     struct qkern_kernel table = kernel_table(k, &pin);
     bool has = table.vec_dot != NULL;
@@ -208,11 +213,22 @@ static int checked_quantize(lua_State *L)
     return 1;
 }
 
+/* Argument `arg` as a buffer of an element type: not of plain bytes. */
+static const struct buffer *blocks_check(lua_State *L, int arg)
+{
+    const struct buffer *b = buffer_check(L, arg);
+    if (b->type == QKERN_TYPE_NONE)
+        error_raise_text(L, QKERN_E_TYPE, QKERN_NO_INDEX,
+                         "argument #%d: expected a buffer of an element type, found one of bytes",
+                         arg);
+    return b;
+}
+
 /* qk.dequantize(blocks) */
 static int checked_dequantize(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    const struct buffer *blocks = buffer_check(L, 1);
+    const struct buffer *blocks = blocks_check(L, 1);
     qkern *q = instance_push(L);
     struct buffer *y = buffer_push(L, QKERN_TYPE_F32, blocks->elements);
 
@@ -226,7 +242,7 @@ static int checked_dequantize(lua_State *L)
 static int checked_vec_dot(lua_State *L)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    const struct buffer *w = buffer_check(L, 1);
+    const struct buffer *w = blocks_check(L, 1);
     const struct buffer *a = buffer_check(L, 2);
     qkern *q = instance_push(L);
     qkern_type_info type = {.struct_size = sizeof type};
@@ -236,6 +252,7 @@ static int checked_vec_dot(lua_State *L)
         error_raise(L, &error);
     if (type.dot_type != QKERN_TYPE_NONE)
         buffer_check_type(L, 2, type.dot_type);
+    lengths_check(L, w, a);
     if (qkern_vec_dot(q, w->type, w->elements, w->data, w->bytes, a->data, a->bytes, &result,
                       &error) != QKERN_OK)
         error_raise(L, &error);

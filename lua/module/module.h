@@ -53,9 +53,12 @@ const char *cstring_check(lua_State *L, int arg);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Raises the error as a table with status, code, message and index. Does not return. */
+/*
+ * Raises an error of the library as a table with status, code, message and index, the last two as
+ * Lua counts: from 1. Does not return.
+ */
 int error_raise(lua_State *L, const qkern_error *error) __attribute__((noreturn));
-/* The same from its parts; index may be QKERN_NO_INDEX. */
+/* The same from its parts: index from 0, or QKERN_NO_INDEX; the message as it is. */
 int error_raise_text(lua_State *L, qkern_status status, uint64_t index, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
 

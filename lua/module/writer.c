@@ -110,7 +110,10 @@ static int writer_add_tensor(lua_State *L)
     for (lua_Integer d = 0; d < dimensions; d++) {
         lua_geti(L, 4, d + 1);
         lua_Integer extent = luaL_checkinteger(L, -1);
-        luaL_argcheck(L, extent >= 0, 4, "a negative extent");
+        if (extent < 1)
+            error_raise_text(L, QKERN_E_ARGUMENT, QKERN_NO_INDEX,
+                             "extent %d of the shape is %lld, expected at least 1", (int)d + 1,
+                             (long long)extent);
         shape[d] = (uint64_t)extent;
         lua_pop(L, 1);
     }

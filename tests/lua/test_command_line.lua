@@ -14,6 +14,42 @@ t.test("--help lists every command and each has its own", function()
         t.contains(t.succeed(command, "--help"), "usage: qkern " .. command)
     end
     t.contains(help, "run SCRIPT")
+    t.contains(help, "\n  -h, --help")
+    t.contains(help, "\n  -v, --version")
+end)
+
+t.test("-h, --help and help give the same text, of the program and of each command", function()
+    local all = t.succeed "--help"
+    t.equal(t.succeed "-h", all)
+    t.equal(t.succeed "help", all)
+    t.equal(t.succeed "-v", t.succeed "--version")
+    for _, command in ipairs {"info", "inspect", "quantize", "golden", "run"} do
+        local help = t.succeed(command, "--help")
+        t.equal(help:match "^usage: qkern (%l+)", command)
+        t.contains(help, "\n  -h, --help")
+        t.equal(t.succeed(command, "-h"), help)
+        t.equal(t.succeed("help", command), help)
+    end
+    t.equal(t.succeed("help", "-e"), t.succeed("run", "--help"))
+    local status, out, err = t.qkern("help", "inspct")
+    t.equal(status, 2)
+    t.equal(out, "")
+    t.equal(err, "qkern: unknown command inspct\ndid you mean 'qkern inspect'?\n")
+end)
+
+t.test("a stream in place of a file is refused, and no file of that name is made", function()
+    local folder = "cd " .. t.quote(t.work) .. " && "
+    for _, words in ipairs {{"quantize", t.sample, "-", "--type", "Q8_0"},
+                            {"quantize", "-", "out.gguf", "--type", "Q8_0"}, {"inspect", "-"},
+                            {"golden", "-"}, {"run", "-"}} do
+        local status, out, err = t.shell(folder .. t.line(table.unpack(words)))
+        t.equal(status, 2, words[1])
+        t.equal(out, "")
+        t.contains(err, "-: streams are not supported; ./- is the file of that name")
+    end
+    t.equal(t.exists(t.path "-"), false)
+    t.equal((t.shell(folder .. t.line("quantize", t.sample, "./-", "--type", "Q8_0"))), 0)
+    t.equal(t.exists(t.path "-"), true)
 end)
 
 t.test("no arguments are a usage error that says that there is no console yet", function()
@@ -58,6 +94,7 @@ t.test("an error in a script shows its traceback and has status 1", function()
     t.equal(out, "")
     t.contains(err, "broken.lua:2: oh\nstack traceback:")
     t.contains(err, "broken.lua:4: in")
+    t.equal(err:match "[^\n]*\n$", "\t" .. script .. ":4: in main chunk\n", "the last line")
     status, _, err = t.qkern("-e",
                              "error(setmetatable({}, {__tostring = function() return 'T' end}))")
     t.equal(status, 1)
@@ -70,10 +107,49 @@ t.test("an error in a script shows its traceback and has status 1", function()
     t.contains(err, "5")
 end)
 
-t.test("a script that cannot be loaded has status 1 and says why", function()
-    local status, _, err = t.qkern("run", t.path "missing.lua")
+t.test("the traceback of an error ends in the script, however deep it is", function()
+    local function last(code)
+        local status, out, err = t.qkern("-e", code)
+        t.equal(status, 1, code)
+        t.equal(out, "", code)
+        t.lacks(err, "qkern.commands")
+        t.lacks(err, "xpcall")
+        return err:match "([^\n]*)\n$"
+    end
+    t.equal(last "error 'x'", "\t(command line):1: in main chunk")
+    t.equal(last "error {}", "\t(command line):1: in main chunk")
+    t.equal(last "qk.type 'no'", "\t(command line):1: in main chunk")
+    t.equal(last "local function f() return 1 + f() end f()", "\t(command line):1: in main chunk")
+    t.equal(last "local function f() error 'x' end return f()", "\t(...tail calls...)")
+    t.equal(last "error 'line\\n\\tand line'", "\t(command line):1: in main chunk")
+end)
+
+t.test("an error in the handling of an error is a failure with a message", function()
+    local status, _, err = t.qkern("-e", "debug = nil error 'x'")
     t.equal(status, 1)
-    t.contains(err, "missing.lua: No such file")
+    t.contains(err, "qkern: ")
+    local object = "setmetatable({}, {__tostring = function() error 'y' end})"
+    status, _, err = t.qkern("-e", "error(" .. object .. ")")
+    t.equal(status, 1)
+    t.contains(err, "qkern: ")
+end)
+
+t.test("a script that cannot be read has status 2 and says why", function()
+    local status, _, err = t.qkern("run", t.path "missing.lua")
+    t.equal(status, 2)
+    t.equal(err, "qkern: cannot open " .. t.path "missing.lua" .. ": No such file or directory\n")
+    status, _, err = t.qkern("run", t.work)
+    t.equal(status, 2)
+    t.contains(err, "cannot read " .. t.work .. ": Is a directory")
+    status, _, err = t.qkern("run", "-x")
+    t.equal(status, 2)
+    t.contains(err, "unknown option -x")
+end)
+
+t.test("a script that is not Lua has status 1 and says why", function()
+    local status, _, err = t.qkern("run", t.write(t.path "wrong.lua", "x = = 1"))
+    t.equal(status, 1)
+    t.contains(err, "wrong.lua:1: unexpected symbol near '='")
     status, _, err = t.qkern("-e", "x = = 1")
     t.equal(status, 1)
     t.contains(err, "unexpected symbol near '='")
@@ -113,14 +189,76 @@ else
     print("SKIPPED one test: ThreadSanitizer delivers no signal to a loop without calls")
 end
 
+-- Runs qkern with arguments in an address space of so many KiB.
+local function limited(kib, ...)
+    return t.shell(("ulimit -v %d; "):format(kib) .. t.line(...))
+end
+
 if t.sanitizer == "" then
     t.test("memory or threads that are not to be had are an error, not a crash", function()
         local status, _, err = t.shell("ulimit -v 1000000; " .. t.line("-e", "qk.converter(1024)"))
         t.equal(status, 1)
         t.contains(err, "no memory or no threads for converting on 1024 threads")
     end)
-else
-    print("SKIPPED one test: sanitizers need more address space than the test allows")
+
+    t.test("a script that runs out of memory has status 1 and says so", function()
+        local script = t.path "memory.lua"
+        for _, code in ipairs {
+            "print 'a' print(qk.f32(1 << 40)) print 'b'",
+            "local t = {} for i = 1, 1e9 do t[i] = i end",
+            "string.rep('x', 1 << 30)", "local s = 'x' while true do s = s .. s end",
+            "local f = coroutine.wrap(function() string.rep('x', 1 << 30) end) f()",
+            "local x <close> = setmetatable({}, {__close = function() end}) qk.bytes(1 << 40)",
+            "error(setmetatable({}, {__tostring = function() return ('x'):rep(1 << 30) end}))",
+        } do
+            for _, words in ipairs {{"-e", code}, {"run", t.write(script, code)}} do
+                local status, out, err = limited(200000, table.unpack(words))
+                t.equal(status, 1, code)
+                t.equal(err, "qkern: not enough memory\n", code)
+                t.lacks(out, "b\n")
+            end
+        end
+        t.equal(select(2, limited(200000, "-e", "print(pcall(string.rep, 'x', 1 << 30))")),
+                "false\tnot enough memory\n")
+    end)
+end
+
+if t.sanitizer == "" and t.emulator == "" then
+    t.test("with any amount of memory a command does all of its work or has failed", function()
+        local out = t.path "memory.gguf"
+        local script = t.write(t.path "words.lua", "print(qk.type('Q4_0').name)")
+        local failures = 0
+        for _, words in ipairs {
+            {"golden", t.golden, "--types", "Q8_K"}, {"info"}, {"info", "Q4_K", "--json"}, {"help"},
+            {"inspect", t.sample}, {"run", script}, {"-e", "print(qk.explain('Q4_0', 'vec_dot'))"},
+            {"quantize", t.sample, out, "--type", "Q4_0", "--threads", "1"},
+        } do
+            -- The last line is enough: with less memory a plugin can be refused, which info says.
+            local last = t.succeed(table.unpack(words)):match "[^\n]*\n$"
+            local begun, file = false, t.exists(out) and t.read(out)
+            for kib = 3000, 12000, 500 do
+                os.remove(out)
+                local status, text, err = limited(kib, table.unpack(words))
+                begun = begun or status <= 2 -- else the system could not start the program
+                local what = ("%s in %d KiB: "):format(words[1], kib)
+                if begun and status == 0 then
+                    t.equal(text:match "[^\n]*\n$", last, what)
+                    if words[1] == "quantize" then t.equal(t.read(out) == file, true, what) end
+                    t.equal(err, "", what)
+                elseif begun and status ~= 127 then
+                    failures = failures + 1
+                    t.equal(status == 1 or status == 2, true, what .. status .. " " .. err)
+                    t.equal(err:lower():find "memory" ~= nil, true, what .. err)
+                    t.equal(t.exists(out), false, what)
+                end
+            end
+        end
+        t.equal(failures > 0, true)
+    end)
+end
+
+if t.sanitizer ~= "" or t.emulator ~= "" then
+    print("SKIPPED tests of little memory: sanitizers and emulators need more than these allow")
 end
 
 t.finish()

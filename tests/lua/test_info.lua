@@ -80,6 +80,59 @@ t.test("a plugin that was refused is listed with the stage and the reason", func
     t.contains(out, "no, manifest")
 end)
 
+t.test("with a type, the library's reason for each entry point is printed", function()
+    local qk = require "qkern"
+    for _, kind in ipairs {"Q4_K", "q4_k", "Q8_K", "IQ4_NL"} do
+        local reasons = {}
+        for _, entry in ipairs(qk.entries()) do
+            reasons[#reasons + 1] = qk.explain(kind, entry)
+        end
+        t.equal(t.succeed("info", kind), table.concat(reasons))
+    end
+    t.contains(t.succeed("info", "Q8_K"), "Q8_K vec_dot: no plugin has it")
+    local kernels = reader.decode(t.succeed("info", "Q4_K", "--json")).kernels
+    t.equal(#kernels, 1)
+    t.equal(kernels[1].type, "Q4_K")
+    local status, _, err = t.qkern("info", "Q9")
+    t.equal(status, 2)
+    t.contains(err, "qkern info: there is no type Q9\n")
+    status, _, err = t.qkern("info", "Q4_K", "Q5_K")
+    t.equal(status, 2)
+    t.contains(err, "expected [TYPE], found 2 arguments")
+end)
+
+t.test("a plugin that could be used but is not says why", function()
+    local info = reader.decode(t.succeed("info", "--json"))
+    local used = {}
+    for _, kernel in ipairs(info.kernels) do
+        for _, entry in ipairs(kernel.entries) do
+            used[entry.why:match "^[^\n]-%(tier %d+, (.-)%)\n" or ""] = true
+        end
+    end
+    local out, idle = t.succeed "info", 0
+    for _, plugin in ipairs(info.plugins) do
+        local place = plugin.path ~= "" and plugin.path or plugin.origin
+        if plugin.usable then
+            local line
+            for l in out:gmatch "[^\n]+" do
+                if l:find("yes  +" .. place:gsub("%p", "%%%0") .. " ") then line = l end
+            end
+            t.equal(line:find("not used: ", 1, true) == nil, used[place] == true, line)
+            if not used[place] then idle = idle + 1 end
+        end
+    end
+    local first
+    for _, plugin in ipairs(info.plugins) do
+        if plugin.name == "scalar" and plugin.usable then first = first or plugin end
+    end
+    if first.path ~= "" and used[first.path] then
+        t.contains(out, ("not used: scalar %s of %s was found first"):format(first.version,
+                                                                             first.path))
+    end
+    t.equal(idle > 0, true)
+    t.contains(out, "'qkern info TYPE' says why")
+end)
+
 t.test("the text has a line for every feature, plugin and type", function()
     local info, out = reader.decode(t.succeed("info", "--json")), t.succeed "info"
     for _, f in ipairs(info.features) do t.contains(out, "\n  " .. f.name .. " ") end

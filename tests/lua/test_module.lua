@@ -84,7 +84,7 @@ t.test("errors of the library are tables with status, code, message and index", 
     t.equal(qk.is_error(err), true)
     t.equal(err.status, "QKERN_E_NONFINITE")
     t.equal(err.code, 7)
-    t.equal(err.index, 39)
+    t.equal(err.index, 40)
     t.equal(tostring(err), err.message)
     t.equal(qk.is_error "text", false)
     t.equal(qk.is_error {}, false)
@@ -148,11 +148,64 @@ t.test("a GGUF file is read", function()
     t.equal(g:tensor(1).rows, 4)
     t.equal(g:tensor(1).elements, 128)
     t.equal(g:data(1):tobytes() == values(128), true)
-    t.raises("", g.tensor, g, 3)
-    t.raises("", g.tensor, g, 0)
-    t.raises("", g.pair, g, 3)
     t.raises("absent", qk.gguf, t.path "absent")
     t.raises("zero byte", qk.gguf, "a\0b")
+end)
+
+t.test("numbers in messages are counted from 1, as those in calls", function()
+    local g, c = qk.gguf(path), qk.converter(1)
+    for _, i in ipairs {3, 0, -1, math.mininteger, math.maxinteger} do
+        for _, call in ipairs {{"tensor", g.tensor, g, i}, {"tensor", g.data, g, i},
+                               {"metadata pair", g.pair, g, i},
+                               {"tensor", c.start, c, g, i, "Q8_0"}} do
+            local what = ("%s %d of 2: there is none"):format(call[1], i)
+            local err = t.raises(what, table.unpack(call, 2))
+            t.equal(err.status, "QKERN_E_NOT_FOUND")
+        end
+    end
+    local x = qk.f32(values(512))
+    x[300] = 1 / 0
+    local err = t.raises("x[300] is ", qk.quantize, "Q8_0", x)
+    t.equal(err.index, 300)
+    x[300] = 3e38
+    err = t.raises("of the Q8_0 block at element 289 does not fit", qk.quantize, "Q8_0", x)
+    t.equal(err.index, 289)
+    local blocks = ("\0\0" .. ("\1"):rep(32)):rep(2) .. "\0\x7e" .. ("\1"):rep(32)
+    err = t.raises("of Q8_0 block 3 is not", qk.dequantize, qk.blocks("Q8_0", blocks))
+    t.equal(err.index, 65)
+    local w <close> = qk.gguf_writer(t.path "counted.gguf")
+    t.raises("extent 2 of the shape is 0", w.add_tensor, w, "t", "F32", {1, 0})
+end)
+
+t.test("messages have no names of C functions", function()
+    local x, w = qk.f32(64), qk.gguf_writer(t.path "names.gguf")
+    x[1] = 0 / 0
+    local begun <close> = qk.gguf_writer(t.path "begun.gguf")
+    begun:begin()
+    local function failing(f, ...)
+        local message = tostring(t.raises("", f, ...))
+        if message:find "qkern_%l" then error(message) end
+        return message
+    end
+    t.equal(failing(qk.quantize, "Q8_0", x), "x[1] is NaN, not a finite number")
+    t.equal(failing(qk.quantize, "IQ4_NL", x), "no plugin has quantize of IQ4_NL")
+    t.equal(failing(qk.vec_dot, qk.blocks("Q8_1", 32), qk.blocks("Q8_1", 32)),
+            "no plugin has vec_dot of Q8_1")
+    t.equal(failing(qk.vec_dot, qk.blocks("Q8_0", 64), qk.blocks("Q8_0", 32)),
+            "64 weights and 32 activations")
+    t.contains(failing(qk.dequantize, qk.bytes(1)), "element type, found one of bytes")
+    t.contains(failing(qk.vec_dot, qk.bytes(1), qk.bytes(1)), "element type, found one of bytes")
+    t.contains(failing(w.write, w, "x"), "names.gguf: call begin first")
+    t.contains(failing(w.commit, w), "names.gguf: call begin first")
+    for _, call in ipairs {{"begin"}, {"remove", "k"}, {"set_u32", "k", 1}, {"set_string", "k", ""},
+                           {"copy_metadata", qk.gguf(path)}, {"add_tensor", "t", "F32", {1}}} do
+        t.contains(failing(begun[call[1]], begun, table.unpack(call, 2)),
+                   "begun.gguf: too late after begin")
+    end
+    failing(begun.write, begun, "x")
+    failing(qk.gguf, t.path "absent")
+    failing(qk.kernel, "IQ4_NL", "scalar")
+    failing(qk.blocks, "Q4_0", 31)
 end)
 
 t.test("a buffer over a file cannot be written and keeps the file mapped", function()
@@ -234,7 +287,7 @@ t.test("the writer refuses wrong arguments", function()
     t.raises("unsigned 32-bit", w.set_u32, w, "k", -1)
     t.raises("unsigned 32-bit", w.set_u32, w, "k", 1 << 32)
     t.raises("too many dimensions", w.add_tensor, w, "t", "F32", {1, 1, 1, 1, 1})
-    t.raises("negative extent", w.add_tensor, w, "t", "F32", {-1})
+    t.raises("extent 1 of the shape is -1, expected at least 1", w.add_tensor, w, "t", "F32", {-1})
     t.equal(t.raises("", w.add_tensor, w, "t", "Q4_0", {31}).status, "QKERN_E_LENGTH")
     t.raises("zero byte", w.set_u32, w, "a\0b", 1)
 end)

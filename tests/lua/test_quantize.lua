@@ -193,9 +193,9 @@ end
 t.test("a glob that matches nothing is a mistake, before anything is written", function()
     refused(2, "--only blk.* matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--only",
             "blk.*")
-    refused(2, "--keep x[ matches no tensor", t.sample, sample_out, "--type", "Q8_0", "--keep",
+    refused(2, "--keep x[: unterminated [", t.sample, sample_out, "--type", "Q8_0", "--keep",
             "x[")
-    refused(2, "--only \\xff is not UTF-8", t.sample, sample_out, "--type", "Q8_0", "--only",
+    refused(2, "--only \\xff: not UTF-8", t.sample, sample_out, "--type", "Q8_0", "--only",
             "\xff")
 end)
 
@@ -238,23 +238,24 @@ t.test("a NaN, an infinity or an overflow is refused and named, whatever the thr
             {"ok", F32, {32, 2}, ramp(64)},
             {"bad", F32, {row, rows}, with_value(row * rows, at, case[1])}}))
         for _, threads in ipairs {1, 7} do
-            refused(1, "tensor bad (F32 to Q8_0): row 77, element 1234: the input holds a NaN or "
-                    .. "an infinity; " .. case[2], input, sample_out, "--type", "Q8_0", "--threads",
-                    threads)
+            refused(1, "tensor bad (F32 to Q8_0): row 77, element 1234 (both from 0): the input "
+                    .. "holds a NaN or an infinity; " .. case[2], input, sample_out,
+                    "--type", "Q8_0", "--threads", threads)
         end
     end
     local last = t.write(t.path "last.gguf", maker.file({}, {
         {"last", F32, {256, 2}, with_value(512, 511, 0 / 0)}}))
-    refused(1, "row 1, element 255: the input holds a NaN or an infinity; found a NaN", last,
-            sample_out, "--type", "Q4_K")
+    refused(1, "row 1, element 255 (both from 0): the input holds a NaN or an infinity; "
+            .. "found a NaN", last, sample_out, "--type", "Q4_K")
     local input = t.write(t.path "big.gguf", maker.file({}, {
         {"big", F32, {64, 2}, with_value(128, 100, 1e30)}}))
-    refused(1, "tensor big (F32 to Q8_0): row 1, element 32: a scale, minimum, sum or element does "
-            .. "not fit its stored format; found magnitudes up to 1e+30", input, sample_out,
-            "--type", "Q8_0")
+    refused(1, "tensor big (F32 to Q8_0): row 1, element 32 (both from 0): a scale, minimum, "
+            .. "sum or element does not fit its stored format; found magnitudes up to 1e+30", input,
+            sample_out, "--type", "Q8_0")
     input = t.write(t.path "scale.gguf", maker.file({}, {
         {"s", Q4_0, {32, 4}, ("\0\60" .. ("\1"):rep(16)):rep(3) .. "\0\124" .. ("\1"):rep(16)}}))
-    refused(1, "tensor s (Q4_0 to Q8_0): row 3, element 0: ", input, sample_out, "--type", "Q8_0")
+    refused(1, "tensor s (Q4_0 to Q8_0): row 3, element 0 (both from 0): ", input,
+            sample_out, "--type", "Q8_0")
 end)
 
 t.test("an output that cannot be written is refused", function()

@@ -51,13 +51,19 @@ t.test("globs match whole names, by character, in time that does not explode", f
         {"a*b*c", "a1b2b3c", true}, {"a*b*c", "a1c2b", false}, {"**x**", "x", true},
         {"?", "ä", true}, {"?", "", false}, {"??", "ä", false}, {"[a-c]", "b", true},
         {"[a-c]", "d", false}, {"[!a-c]", "d", true}, {"[^a-c]", "a", false}, {"[äö]", "ö", true},
-        {"[]a]", "]", true}, {"[a-]", "-", true}, {"[!]]", "x", true}, {"[x", "[x", true},
-        {"[]", "[]", true}, {"\\*", "*", true}, {"\\*", "x", false}, {"\\", "\\", true},
+        {"[]a]", "]", true}, {"[a-]", "-", true}, {"[!]]", "x", true}, {"\\[x", "[x", true},
+        {"\\*", "*", true}, {"\\*", "x", false}, {"\\", "\\", true},
         {"a.b%", "a.b%", true}, {"a.b", "axb", false}, {"*.[0-9].*", "blk.7.w", true},
     } do
         t.equal(match(case[1], case[2]), case[3], case[1] .. " on " .. case[2])
     end
-    t.equal(glob.compile "\xff", nil)
+    for pattern, reason in pairs {["\xff"] = "not UTF-8", ["[x"] = "unterminated [",
+                                  ["a[]"] = "unterminated [", ["[!]"] = "unterminated [",
+                                  ["[a-"] = "unterminated ["} do
+        local compiled, why = glob.compile(pattern)
+        t.equal(compiled, nil, pattern)
+        t.contains(why, reason)
+    end
     local before = os.clock()
     t.equal(match(("*a"):rep(20) .. "*b", ("a"):rep(3000)), false)
     t.equal(os.clock() - before < 5, true)
@@ -95,7 +101,7 @@ t.test("the reader of the tests refuses what is not JSON", function()
 end)
 
 t.test("options are parsed, and errors say what to do", function()
-    local command = {name = "c", arguments = "A B", operands = 2, help = "", options = {
+    local command = {name = "c", arguments = "A B", operands = {2, 3}, help = "", options = {
         {"--type", "T", "", required = true}, {"--only", "G", "", repeated = true},
         {"--json", nil, ""}}}
     local v = options.parse(command, {"a", "--type=x=y", "--only", "-1", "--only=2", "--",
@@ -109,6 +115,10 @@ t.test("options are parsed, and errors say what to do", function()
     t.raises("--json takes no value", parse, "--json=1")
     t.raises("--type is given twice", parse, "--type", "1", "--type", "2")
     t.raises("expected A B, found 1 argument", parse, "a", "--type", "1")
+    t.raises("expected A B, found 4 arguments", parse, "a", "b", "c", "d", "--type", "1")
+    t.equal(#parse("a", "b", "c", "--type", "1"), 3)
+    t.raises("-: streams are not supported", parse, "a", "-", "--type", "1")
+    t.raises("-: streams are not supported", parse, "--type", "1", "--", "-", "a")
     local err = t.raises("--type is missing", parse, "a", "b")
     t.equal(err.exit, 2)
     t.equal(err.hint, "try 'qkern c --help'")

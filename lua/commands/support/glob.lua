@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Globs over names: * any text, ? one character, [a-z] one of a set, [!a-z] one that is not in it,
--- a backslash before a character for itself. A [ without its ] stands for itself.
+-- a backslash before a character for itself.
 local glob = {}
 
 local STAR = {}
@@ -33,6 +33,7 @@ local function literal(character)
     return {ranges = {{code(character), code(character)}}}
 end
 
+-- The pattern as a list of STAR and sets; nil if a set has no end.
 local function parse(pattern)
     local characters, tokens, i = {}, {}, 1
     for character in pattern:gmatch(utf8.charpattern) do characters[#characters + 1] = character end
@@ -43,8 +44,8 @@ local function parse(pattern)
         elseif c == "?" then
             token = ANY
         elseif c == "[" then
-            local set, last = parse_set(characters, i)
-            if set then token, i = set, last end
+            token, i = parse_set(characters, i)
+            if not token then return nil end
         elseif c == "\\" and characters[i + 1] then
             i = i + 1
             token = literal(characters[i])
@@ -85,10 +86,11 @@ local function matches(tokens, codes)
     return k > #tokens
 end
 
--- A function that tells whether a name matches; nil if the pattern is not UTF-8.
+-- A function that tells whether a name matches; nil and the reason if the pattern is wrong.
 function glob.compile(pattern)
-    if not utf8.len(pattern) then return nil end
+    if not utf8.len(pattern) then return nil, "not UTF-8" end
     local tokens = parse(pattern)
+    if not tokens then return nil, "unterminated [; a backslash before it stands for the character" end
     return function(name)
         local codes = {}
         for _, character in utf8.codes(name) do codes[#codes + 1] = character end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The command line of a command, from a description:
---   name, arguments ("IN OUT"), summary, operands (how many, exactly),
+--   name, arguments ("IN OUT"), summary, operands {least, most},
 --   options: a list of {"--type", "T", "what it means"} or {"--json", nil, "what it means"}, with
 --     the fields repeated (a list of values) and required.
 local failure = require "qkern.commands.support.failure"
@@ -9,6 +9,7 @@ local text = require "qkern.commands.support.text"
 local options = {}
 
 local HELP = {"--help", nil, "show this text"}
+local HELP_SHORT = "-h"
 
 function options.usage(command)
     local words = {"qkern", command.name}
@@ -27,7 +28,7 @@ function options.help(command)
     for _, option in ipairs(command.options) do
         rows[#rows + 1] = {option[2] and option[1] .. " " .. option[2] or option[1], option[3]}
     end
-    rows[#rows + 1] = {HELP[1], HELP[3]}
+    rows[#rows + 1] = {HELP_SHORT .. ", " .. HELP[1], HELP[3]}
     local list = text.table({"option", "meaning"}, rows, "  "):gsub("^[^\n]*\n", "")
     return ("usage: %s\n\n%s\n%s"):format(options.usage(command), command.help, list)
 end
@@ -71,7 +72,7 @@ function options.parse(command, args)
             values[#values + 1] = word
         elseif word == "--" then
             only_operands = true
-        elseif word == HELP[1] or word == "-h" then
+        elseif word == HELP[1] or word == HELP_SHORT then
             return {help = true}
         else
             local name, value = word:match("^(%-%-[^=]*)=(.*)$")
@@ -90,10 +91,14 @@ function options.parse(command, args)
         end
         i = i + 1
     end
-    if #values ~= command.operands then
-        options.fail(command, "expected %s, found %s",
-                     command.operands == 0 and "no arguments" or command.arguments,
+    if #values < command.operands[1] or #values > command.operands[2] then
+        options.fail(command, "expected %s, found %s", command.arguments,
                      text.count(#values, "argument"))
+    end
+    for _, value in ipairs(values) do
+        if value == "-" then
+            options.fail(command, "-: streams are not supported; ./- is the file of that name")
+        end
     end
     for _, option in ipairs(command.options) do
         if option.required and values[option[1]:sub(3)] == nil then
