@@ -61,9 +61,9 @@ install_packages() {
             ;;
         esac
     done
-    as_root apt-get -q update
+    as_root apt-get -q -o Acquire::Retries=3 update
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get -q -y --no-install-recommends install "${missing[@]}" ||
+        apt-get -q -y -o Acquire::Retries=3 --no-install-recommends install "${missing[@]}" ||
         fail "apt-get could not install: ${missing[*]}; its message stands above"
 }
 

@@ -6,6 +6,8 @@
 #   scripts/test.sh --stage NAME     one stage; may be given several times
 #   scripts/test.sh --list           the stages and what they do
 #
+# The stages work in this tree: each configures and builds the folder of its CMake preset, build/
+# (stages release and cpus, with the tests on) or build-NAME/, and writes logs to build-logs/.
 # Stops at the first stage that fails. QKERN_FUZZ_SECONDS: how long each fuzzer runs (default 20).
 # QKERN_JOBS: how many jobs run at once (default: one for each CPU).
 set -euo pipefail
@@ -16,10 +18,11 @@ export QKERN_FUZZ_SECONDS=${QKERN_FUZZ_SECONDS:-20}
 jobs=${QKERN_JOBS:-$(nproc)}
 logs=build-logs
 
-# Every warning is an error, except with -Og (valgrind, coverage), where gcc's "may be used
-# uninitialized" guesses.
+# What cmake says on standard output is for the log; errors and warnings come on standard error.
+# Every warning of the compiler is an error, except with -Og (valgrind, coverage), where gcc's
+# "may be used uninitialized" guesses.
 configure() { # preset, then arguments of cmake
-    cmake --preset "$1" --log-level=WARNING -DQKERN_WERROR=ON "${@:2}"
+    cmake --preset "$1" --log-level=WARNING -DQKERN_WERROR=ON "${@:2}" >"$logs/$1-configure.log"
 }
 
 build() { # preset, then arguments of cmake --build
@@ -169,7 +172,8 @@ chosen=()
 while [ $# -gt 0 ]; do
     case $1 in
     --list)
-        printf '%s\n' "${STAGES[@]}"
+        printf '%s\n' "${STAGES[@]}" '' \
+            "They build in build/ (release, cpus) and build-NAME/ (the others) of this tree."
         exit 0
         ;;
     --stage)
@@ -179,7 +183,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     -h | --help)
-        sed -n '3,10s/^#\( \|$\)//p' "$0"
+        sed -n '3,12s/^#\( \|$\)//p' "$0"
         exit 0
         ;;
     *) fail "'$1' is not an option; see --help" ;;
@@ -199,7 +203,7 @@ install_packages "${TEST_PACKAGES[@]}" "${packages[@]}"
 mkdir -p "$logs"
 times=()
 for stage in "${chosen[@]}"; do
-    say "Stage $stage:$(printf '%s\n' "${STAGES[@]}" | sed -n "s/^$stage  *//p")"
+    say "Stage $stage: $(printf '%s\n' "${STAGES[@]}" | sed -n "s/^$stage  *//p")"
     start=$SECONDS
     # A subshell with errexit of its own: inside an if or ||, bash would ignore it.
     set +e
@@ -213,7 +217,11 @@ for stage in "${chosen[@]}"; do
     fi
 done
 
-say "All stages passed"
+if [ ${#chosen[@]} -eq ${#STAGES[@]} ]; then
+    say "All ${#STAGES[@]} stages passed"
+else
+    say "Passed: ${chosen[*]} (${#chosen[@]} of ${#STAGES[@]} stages)"
+fi
 printf '%s\n' "${times[@]}" "$(printf '%-10s %5d s' total $SECONDS)"
 # Last, for those who read the count of tests: the summary of the release build's.
 if [ -f "$logs/release-ctest.log" ] && [[ " ${chosen[*]} " == *" release "* ]]; then

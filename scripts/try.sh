@@ -18,7 +18,7 @@ esac
 install_packages "${BUILD_PACKAGES[@]}"
 
 say "Building into build/"
-cmake --preset release -DQKERN_BUILD_TESTS=OFF --log-level=WARNING
+cmake --preset release -DQKERN_BUILD_TESTS=OFF --log-level=WARNING >/dev/null
 cmake --build build
 
 say "Quantizing the sample to Q4_K"

@@ -5,14 +5,16 @@
  * Rules for every entry point (the reasons are in abi/README.md):
  *  - Pure: no allocation, globals, TLS, threads, locks, I/O, errno, locale, or calls out of the
  * plugin other than to libc's memory functions and libm.
- *  - Reentrant: any number of threads, any time, also in a signal handler.
+ *  - Reentrant: any number of threads, any time, also in a signal handler; so an entry point, with
+ * all that it calls, uses at most 64 KiB of stack.
  *  - FP state (MXCSR, FPCR), the direction flag and callee-saved registers are as before on return.
  *  - Rows of blocks may start at any byte address. Arrays of float are aligned as C aligns a float.
  *  - Not one byte is read or written outside the rows given.
  *  - Memory-safe on every input, also NaN, Inf and blocks with any bytes.
  *  - n counts elements and is a multiple of the type's block; 0 is allowed. The host checks both.
  *  - Inputs and outputs do not overlap.
- *  - Results follow the numeric contract to the bit (abi/README.md).
+ *  - Results follow the numeric contract to the bit (abi/README.md). Where a result is a NaN, any
+ * NaN is right.
  */
 #ifndef QKERN_KERNEL_H
 #define QKERN_KERNEL_H
