@@ -20,6 +20,9 @@ set(QKERN_PLUGIN_INSTALL_DIRECTORY "${CMAKE_INSTALL_LIBDIR}/qkern/plugins")
 # How shared objects are linked so that a missing symbol is an error of the build.
 set(QKERN_LINK_NO_UNDEFINED -Wl,--no-undefined)
 
+# libm where the compiler makes calls of it (sqrtf without optimization); otherwise nothing is needed.
+set(QKERN_LINK_LIBM -Wl,--push-state,--as-needed -lm -Wl,--pop-state)
+
 # Compiler flags of all C code: warnings, POSIX, and the numeric contract's plain IEEE arithmetic.
 function(qkern_c_target target)
   target_compile_options(${target} PRIVATE
@@ -53,6 +56,8 @@ function(qkern_add_plugin name)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
     target_link_libraries(${target} PRIVATE qkern_abi)
   endforeach()
+  target_link_libraries(qkern_plugin_${name} PRIVATE ${QKERN_LINK_LIBM})
+  target_link_libraries(qkern_${name}_objects INTERFACE ${QKERN_LINK_LIBM})
   install(TARGETS qkern_plugin_${name} DESTINATION "${QKERN_PLUGIN_INSTALL_DIRECTORY}")
 endfunction()
 

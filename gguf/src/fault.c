@@ -22,7 +22,8 @@ qkern_status fault_set(fault *f, qkern_status status, const char *format, ...)
 
 qkern_status fault_errno(fault *f, const char *what)
 {
-    return fault_set(f, QKERN_E_IO, "%s: %s", what, strerror(errno));
+    return fault_set(f, errno == ENOMEM ? QKERN_E_MEMORY : QKERN_E_IO, "%s: %s", what,
+                     strerror(errno));
 }
 
 qkern_status fault_memory(fault *f, const char *what)

@@ -18,7 +18,7 @@ typedef struct fault {
 __attribute__((format(printf, 3, 4))) qkern_status fault_set(fault *f, qkern_status status,
                                                              const char *format, ...);
 
-/* QKERN_E_IO with "what: " and the text of errno. */
+/* QKERN_E_IO, or QKERN_E_MEMORY for ENOMEM, with "what: " and the text of errno. */
 qkern_status fault_errno(fault *f, const char *what);
 
 /* QKERN_E_MEMORY, and what it was wanted for. */

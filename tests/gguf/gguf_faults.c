@@ -203,6 +203,8 @@ static void failing_system_calls_are_reported_everywhere(void **state)
     assert_int_equal(fail_everywhere(CALL_fchmod, EPERM, QKERN_E_IO,
                                      "cannot set the permissions of the temporary file"),
                      2);
+    assert_int_equal(
+        fail_everywhere(CALL_mmap, ENOMEM, QKERN_E_MEMORY, "cannot map it: Cannot allocate"), 1);
     assert_int_equal(fail_everywhere(CALL_mmap, ENODEV, QKERN_E_IO, "cannot map it: No such"), 1);
 }
 
