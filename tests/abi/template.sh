@@ -16,7 +16,7 @@ find "$work/prefix" -type f | grep -vE '/include/qkern/[a-z]+\.h$|/doc/.*/' && {
 template=$(find "$work/prefix" -path '*/plugins/template/template.c')
 "$top/tests/tools/doc-links.sh" "${template%/plugins/template/template.c}"
 cp -R "${template%/*}" "$work/source"
-cmake -S "$work/source" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
     -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS=-Werror --log-level=WARNING
 cmake --build "$work/build"
 mkdir "$work/plugins"
