@@ -9,7 +9,7 @@
 #define LAST (const void *)(uintptr_t)-8     /* so high that adding a size wraps */
 #define MISALIGNED (const void *)(bytes + 1) /* memory of the plugin */
 #define CODE_NOWHERE (void (*)(void))(uintptr_t) 0x10000
-#define CODE_IN_DATA (void (*)(void))(uintptr_t) bytes
+#define CODE_IN_DATA (void (*)(void))(uintptr_t) & data
 #define CODE_ELSEWHERE (void (*)(void)) abort
 
 #ifndef WILD_MANIFEST
@@ -36,6 +36,9 @@ void abort(void);
 /* All bits set, so that any struct_size here is large enough. */
 __attribute__((unused)) static const _Alignas(8) unsigned char bytes[256] = {255, 255, 255, 255,
                                                                              255, 255, 255, 255};
+
+/* Writable: what is only read may share a segment with the code. */
+__attribute__((unused)) static int data = 1;
 
 __attribute__((unused)) static const struct qkern_kernel f32 = {
     QKERN_KERNEL_HEAD(F32), mark_quantize, mark_dequantize, (qkern_vec_dot_fn)WILD_FUNCTION,
