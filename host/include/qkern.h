@@ -191,8 +191,9 @@ QKERN_API qkern_status qkern_close(qkern *q, qkern_error *error);
 /*
  * Quantizes one or more rows of together n elements at x into blocks. out_bytes is exactly what n
  * elements take. Checks, before a byte is written: NULLs, lengths, sizes, alignment, overlap, NaN
- * and Inf (QKERN_E_NONFINITE), and that every stored f16 is finite (QKERN_E_OVERFLOW); error->index
- * is the first offending element (for an overflow, the first element of its block).
+ * and Inf (QKERN_E_NONFINITE), and that every stored field and every value that the blocks stand
+ * for is finite (QKERN_E_OVERFLOW); error->index is the first offending element (for an overflow,
+ * the first element of its block).
  */
 QKERN_API qkern_status qkern_quantize(qkern *q, uint32_t type, uint64_t n, const float *x,
                                       void *out, uint64_t out_bytes, qkern_error *error);
@@ -222,8 +223,8 @@ QKERN_API qkern_status qkern_vec_dot(qkern *q, uint32_t type, uint64_t n, const 
                                      uint64_t activations_bytes, float *result, qkern_error *error);
 
 /*
- * Verifies a row's data: every stored scale, minimum, sum and element is finite (QKERN_E_NONFINITE)
- * and the sums in Q8_K blocks are those of their codes (QKERN_E_DATA). error->index is the first
+ * Verifies a row's data: every stored scale, minimum, sum and element and every value that the
+ * blocks stand for is finite (QKERN_E_NONFINITE) and the sums in Q8_K blocks are those of their codes (QKERN_E_DATA). error->index is the first
  * element of the offending block.
  */
 QKERN_API qkern_status qkern_check_blocks(uint32_t type, uint64_t n, const void *blocks,

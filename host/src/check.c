@@ -153,7 +153,9 @@ struct field {
  *  - Q4_1, Q5_1: m is an element; d is at most 2a/15.
  *  - Q8_1: s is the sum of 32 codes, each at most 127, times a/127: at most 32 a, up to rounding in
  *    the last places. 2000 leaves two percent.
- *  - Q8_K: d is the f32 |m|/127 up to rounding, for any finite m.
+ *  - Q8_K: d is the f32 |m|/127 up to rounding, finite for any finite m. But the element that is m
+ *    gets the code -127, and d may be up to three units in the last place more than |m|/127: 127 d
+ *    then rounds to infinity for the last few floats. The room left is seven units.
  *  - Q3_K, Q6_K: a group's scale is A/B with A = sum w*x*l and B = sum w*l*l over integers l, so
  *    |A| <= a * sum w*|l| <= a * B; d is at most a/32.
  *  - Q2_K, Q4_K, Q5_K: a group's scale and minimum come from a least-squares fit, whose exact
@@ -162,6 +164,11 @@ struct field {
  *    errors: the numerator's is at most some 2 * 70 roundings of 32-term sums relative to a times
  *    the unit in which the determinant, if not 0, is at least 1: less than 300a in all. d and dmin
  *    are at most a fifteenth of that, 20a; 1024 leaves a factor of three.
+ *
+ * Finite fields decode to finite values in all types but Q8_K, the only one whose scale is an f32:
+ * no f16 scale times the largest factors (65504 * 63 * 31 and a minimum of the same size, in Q5_K)
+ * comes near 2^128, and F16, BF16 and F32 are their values. Q8_K's values are checked too
+ * (values_finite).
  *
  * Subnormal weights add whole units of 2^-149 to numerators of denominators of at least one such
  * unit: some units more on a scale, nothing against the room left.
@@ -198,7 +205,7 @@ static const struct layout layouts[QKERN_TYPE_LIMIT] = {
     [QKERN_TYPE_Q4_K] = {KQUANT_SAFE, {SCALE(q4_K), MINIMUM(q4_K, dmin)}},
     [QKERN_TYPE_Q5_K] = {KQUANT_SAFE, {SCALE(q5_K), MINIMUM(q5_K, dmin)}},
     [QKERN_TYPE_Q6_K] = {KQUANT_SAFE, {SCALE(q6_K)}},
-    [QKERN_TYPE_Q8_K] = {0x1.fffffep127f, {{"the scale d", OF(q8_K, d), FIELD_F32}}},
+    [QKERN_TYPE_Q8_K] = {0x1.fffffp127f, {{"the scale d", OF(q8_K, d), FIELD_F32}}},
 };
 
 bool layout_known(uint32_t type)
@@ -239,17 +246,39 @@ static uint64_t field_first_nonfinite(const struct field *field, uint32_t block_
     return block;
 }
 
-/* Whether the sums of a Q8_K block are those of its codes. */
-static bool sums_agree(const uint8_t *at, struct block_fault *fault)
+/*
+ * Whether every d times code of a Q8_K block, whose d is finite, is finite. Only looked into where
+ * d is so large that a code, at most 128, can make the difference; then the product in double is
+ * exact, so that no floating-point flag is raised.
+ */
+static bool values_finite(const struct qkern_block_q8_K *block)
 {
-    struct qkern_block_q8_K block;
+    static const float large = 0x1p120f;
+    static const double beyond = 0x1.ffffffp127; /* half way from FLT_MAX to 2^128: becomes inf */
+    uint32_t bits = (uint32_t)block->d[0] | (uint32_t)block->d[1] << 8 |
+                    (uint32_t)block->d[2] << 16 | (uint32_t)block->d[3] << 24;
+    int32_t largest = 0;
+    float d;
 
-    memcpy(&block, at, sizeof block);
+    bits &= MAGNITUDE;
+    if (bits < float_bits(large))
+        return true;
+    memcpy(&d, &bits, sizeof d);
+    for (uint32_t i = 0; i < sizeof block->qs / sizeof block->qs[0]; i++) {
+        int32_t code = block->qs[i] < 0 ? -block->qs[i] : block->qs[i];
+        largest = code > largest ? code : largest;
+    }
+    return (double)d * (double)largest < beyond;
+}
+
+/* Whether the sums of a Q8_K block are those of its codes. */
+static bool sums_agree(const struct qkern_block_q8_K *block, struct block_fault *fault)
+{
     for (uint32_t group = 0; group < 16; group++) {
         int32_t sum = 0;
         for (uint32_t i = 0; i < 16; i++)
-            sum += block.qs[16 * group + i];
-        uint32_t bits = (uint32_t)block.bsums[group][0] | (uint32_t)block.bsums[group][1] << 8;
+            sum += block->qs[16 * group + i];
+        uint32_t bits = (uint32_t)block->bsums[group][0] | (uint32_t)block->bsums[group][1] << 8;
         int32_t stored = (int32_t)(bits ^ 0x8000u) - 0x8000;
         if (sum == stored)
             continue;
@@ -278,12 +307,17 @@ qkern_status blocks_check(uint32_t type, uint64_t blocks, const void *data,
         fault->block = block;
         fault->field = layout->fields[i].name;
     }
-    if (type == QKERN_TYPE_Q8_K) {
-        for (uint64_t block = 0; block < fault->block; block++) {
-            if (sums_agree((const uint8_t *)data + block * info.block_bytes, fault))
-                continue;
+    for (uint64_t block = 0; type == QKERN_TYPE_Q8_K && block < fault->block; block++) {
+        struct qkern_block_q8_K q8_k;
+
+        memcpy(&q8_k, (const uint8_t *)data + block * sizeof q8_k, sizeof q8_k);
+        if (!sums_agree(&q8_k, fault)) {
             fault->block = block;
             return QKERN_E_DATA;
+        }
+        if (!values_finite(&q8_k)) {
+            fault->block = block;
+            fault->field = "d times a code";
         }
     }
     return fault->block < blocks ? QKERN_E_NONFINITE : QKERN_OK;

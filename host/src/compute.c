@@ -119,7 +119,7 @@ static qkern_status result_check(const struct call *call, uint64_t first, uint64
     uint64_t index = first + fault.block * elements;
     return error_set(error, QKERN_E_OVERFLOW, index,
                      "%s: %s of the %s block at element %" PRIu64
-                     " does not fit its stored format: the values are too large for %s",
+                     " does not fit: it would be infinite; the values are too large for %s",
                      call->function, fault.field, call->type.name, index, call->type.name);
 }
 

@@ -380,17 +380,6 @@ void features_detect(const struct cpu_source *source, struct cpu_features *out)
 
 /* --- masks ------------------------------------------------------------------------------------ */
 
-/* A word as it may be shown: its first characters, unprintable ones as '?'. */
-static const char *word_shown(const char *word, size_t length, char shown[33])
-{
-    size_t i = 0;
-
-    for (; i < length && i < 32; i++)
-        shown[i] = (char)('!' <= word[i] && word[i] <= '~' ? word[i] : '?');
-    shown[i] = '\0';
-    return shown;
-}
-
 /* The index of the feature that a word takes away, or count if it is no such word. */
 static uint32_t word_feature(const struct cpu_features *features, const char *word, size_t length)
 {
@@ -408,7 +397,7 @@ static uint32_t word_feature(const struct cpu_features *features, const char *wo
 static qkern_status mask_refuse(const struct cpu_features *features, const char *word,
                                 size_t length, qkern_error *error)
 {
-    char names[448], shown[33];
+    char names[448], quoted[ERROR_QUOTE_BYTES];
     struct line line = {names, sizeof names, 0};
 
     names[0] = '\0';
@@ -417,7 +406,7 @@ static qkern_status mask_refuse(const struct cpu_features *features, const char 
     return error_set(error, QKERN_E_ENVIRONMENT, QKERN_NO_INDEX,
                      "QKERN_FEATURES: \"%s\": write '-' and a feature's name, as in -avx2,-f16c; "
                      "there are:%s",
-                     word_shown(word, length, shown), names);
+                     error_quote(quoted, word, length), names);
 }
 
 qkern_status features_mask(struct cpu_features *features, const char *specification,
@@ -465,7 +454,7 @@ static const struct {
 
 qkern_status features_tier(uint32_t arch, const char *name, uint32_t *tier, qkern_error *error)
 {
-    char names[256], shown[33];
+    char names[256], quoted[ERROR_QUOTE_BYTES];
     struct line line = {names, sizeof names, 0};
 
     for (size_t i = 0; i < sizeof tiers / sizeof tiers[0]; i++) {
@@ -479,7 +468,7 @@ qkern_status features_tier(uint32_t arch, const char *name, uint32_t *tier, qker
     }
     return error_set(error, QKERN_E_ENVIRONMENT, QKERN_NO_INDEX,
                      "QKERN_MAX_ISA: \"%s\" is not one of:%s",
-                     word_shown(name, strlen(name), shown), names);
+                     error_quote(quoted, name, strlen(name)), names);
 }
 
 /* --- needs ------------------------------------------------------------------------------------ */

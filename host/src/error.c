@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 void error_fill(qkern_error *error, qkern_status status, uint64_t index, const char *format, ...)
 {
@@ -22,4 +23,29 @@ void error_fill(qkern_error *error, qkern_status status, uint64_t index, const c
     va_start(arguments, format);
     vsnprintf(error->message, room, format, arguments);
     va_end(arguments);
+}
+
+const char *error_quote(char buffer[ERROR_QUOTE_BYTES], const char *text, size_t length)
+{
+    static const char more[] = "...";
+    size_t used = 0, fits = 0; /* as far as `more` still fits behind */
+
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        char shown[5] = {text[i]};
+
+        if (byte < ' ' || byte > '~')
+            snprintf(shown, sizeof shown, "\\x%02x", (unsigned)byte);
+        const size_t size = strlen(shown);
+        if (used + size >= ERROR_QUOTE_BYTES) {
+            memcpy(buffer + fits, more, sizeof more);
+            return buffer;
+        }
+        memcpy(buffer + used, shown, size);
+        used += size;
+        if (used + sizeof more <= ERROR_QUOTE_BYTES)
+            fits = used;
+    }
+    buffer[used] = '\0';
+    return buffer;
 }

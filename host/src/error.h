@@ -3,6 +3,8 @@
 #ifndef QKERN_HOST_ERROR_H
 #define QKERN_HOST_ERROR_H
 
+#include <stddef.h>
+
 #include <qkern.h>
 
 /*
@@ -22,5 +24,12 @@ static inline qkern_status error_status(qkern_status status)
 {
     return status;
 }
+
+/*
+ * Text of the caller or of the environment in a form fit for a message: bytes that are not
+ * printable ASCII stand as \xNN, and of what does not fit the end becomes "...". Returns buffer.
+ */
+#define ERROR_QUOTE_BYTES 68u
+const char *error_quote(char buffer[ERROR_QUOTE_BYTES], const char *text, size_t length);
 
 #endif

@@ -12,18 +12,26 @@
 
 struct search {
     uintptr_t address;
-    char *build_id;
+    struct image *image;
 };
 
-static bool object_contains(const struct dl_phdr_info *object, uintptr_t address)
+static bool segment_holds(const struct image *image, uintptr_t address, uint64_t size,
+                          uint32_t flags)
 {
-    for (size_t i = 0; i < object->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && address - start < segment->p_memsz)
+    const ElfW(Phdr) *programs = image->programs;
+
+    for (size_t i = 0; i < image->program_count; i++) {
+        uint64_t offset = address - (image->base + programs[i].p_vaddr);
+        if (programs[i].p_type == PT_LOAD && (programs[i].p_flags & flags) == flags &&
+            offset < programs[i].p_memsz && size <= programs[i].p_memsz - offset)
             return true;
     }
     return false;
+}
+
+bool image_holds(const struct image *image, uintptr_t address, uint64_t size, enum image_part part)
+{
+    return segment_holds(image, address, size, part == IMAGE_CODE ? PF_X : PF_R);
 }
 
 /* Finds the note in a mapped segment. Sizes are checked as in a file: the linker wrote them, but a
@@ -51,16 +59,20 @@ static void build_id_read(const unsigned char *notes, size_t size, char *out)
 
 static int object_visit(struct dl_phdr_info *object, size_t size, void *context)
 {
-    struct search *search = context;
+    const struct search *search = context;
+    struct image *image = search->image;
 
     (void)size;
-    if (!object_contains(object, search->address))
+    image->programs = object->dlpi_phdr;
+    image->program_count = object->dlpi_phnum;
+    image->base = object->dlpi_addr;
+    if (!segment_holds(image, search->address, 1, 0))
         return 0;
-    for (size_t i = 0; i < object->dlpi_phnum && search->build_id[0] == '\0'; i++) {
+    for (size_t i = 0; i < object->dlpi_phnum && image->build_id[0] == '\0'; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        if (segment->p_type == PT_NOTE)
-            build_id_read((const unsigned char *)(object->dlpi_addr + segment->p_vaddr),
-                          segment->p_memsz, search->build_id);
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_NOTE && image_holds(image, start, segment->p_memsz, IMAGE_DATA))
+            build_id_read((const unsigned char *)start, segment->p_memsz, image->build_id);
     }
     return 1;
 }
@@ -73,9 +85,18 @@ bool image_find(const void *address, struct image *out)
     if (dladdr1(address, &info, &map, RTLD_DL_LINKMAP) == 0 || map == NULL)
         return false;
     *out = (struct image){.map = map};
-    struct search search = {(uintptr_t)address, out->build_id};
-    dl_iterate_phdr(object_visit, &search);
-    return true;
+    struct search search = {(uintptr_t)address, out};
+    return dl_iterate_phdr(object_visit, &search) != 0;
+}
+
+bool image_is_function(const void *address)
+{
+    Dl_info info;
+    void *symbol = NULL;
+
+    return dladdr1(address, &info, &symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL &&
+           info.dli_saddr == address &&
+           ELF64_ST_TYPE(((const ElfW(Sym) *)symbol)->st_info) == STT_FUNC;
 }
 
 const char *image_path(const struct image *image)

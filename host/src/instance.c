@@ -181,8 +181,8 @@ qkern_status qkern_close(qkern *q, qkern_error *error)
     uint64_t held = pin_table_held(q->pins);
     if (held != 0)
         return error_set(error, QKERN_E_BUSY, QKERN_NO_INDEX,
-                         "qkern_close: %" PRIu64 " pins are held: end each with qkern_pin_end",
-                         held);
+                         "qkern_close: %" PRIu64 " pin%s held: end each with qkern_pin_end", held,
+                         held == 1 ? " is" : "s are");
     instance_release(q);
     return QKERN_OK;
 }

@@ -26,6 +26,8 @@ struct attempt {
     int open_errno;
     bool built_in;
     struct manifest_file file;
+    struct image image;         /* what was loaded from the file */
+    const struct image *within; /* that, or NULL for a plugin that is linked in */
     const struct qkern_plugin *entry;
     struct plugin *plugin;
 };
@@ -73,7 +75,7 @@ static qkern_status step_manifest(struct attempt *attempt, struct finding *findi
 /* A linked-in plugin has its manifest in memory, where it is judged as one in a file is. */
 static qkern_status step_static_manifest(struct attempt *attempt, struct finding *finding)
 {
-    qkern_status status = plugin_entry_check(attempt->entry, finding);
+    qkern_status status = plugin_entry_check(attempt->entry, NULL, finding);
     if (status != QKERN_OK)
         return status;
     const struct qkern_manifest *manifest = attempt->entry->manifest;
@@ -210,19 +212,25 @@ static qkern_status step_entry(struct attempt *attempt, struct finding *finding)
     void *symbol = dlsym(attempt->plugin->handle, QKERN_PLUGIN_ENTRY_NAME);
     if (symbol == NULL)
         return finding_set(finding, QKERN_E_FORMAT, "does not export %s", QKERN_PLUGIN_ENTRY_NAME);
-    struct image image;
-    if (!image_find(symbol, &image) || image.map != image_of_handle(attempt->plugin->handle))
+    struct image *image = &attempt->image;
+    if (!image_find(symbol, image))
+        return finding_set(finding, QKERN_E_FORMAT,
+                           "%s is not a constant object of the plugin: it lies in the memory of no "
+                           "loaded file; define it with QKERN_PLUGIN",
+                           QKERN_PLUGIN_ENTRY_NAME);
+    if (image->map != image_of_handle(attempt->plugin->handle))
         return finding_set(finding, QKERN_E_FORMAT,
                            "%s comes from a library that the plugin needs, not from itself",
                            QKERN_PLUGIN_ENTRY_NAME);
-    if (strcmp(image.build_id, attempt->file.build_id) != 0) {
+    if (strcmp(image->build_id, attempt->file.build_id) != 0) {
         finding_set(finding, QKERN_E_LOAD,
                     "what the dynamic loader loaded is not the file that was checked: the "
                     "build-ids differ");
-        return finding_compare(finding, attempt->file.build_id, image.build_id);
+        return finding_compare(finding, attempt->file.build_id, image->build_id);
     }
     attempt->entry = symbol;
-    qkern_status status = plugin_entry_check(attempt->entry, finding);
+    attempt->within = image;
+    qkern_status status = plugin_entry_check(attempt->entry, image, finding);
     if (status != QKERN_OK)
         return status;
     if (memcmp(attempt->entry->manifest, &attempt->file.manifest, sizeof attempt->file.manifest) !=
@@ -239,7 +247,7 @@ static qkern_status step_table(struct attempt *attempt, struct finding *finding)
         attempt->plugin = calloc(1, sizeof *attempt->plugin);
     if (attempt->plugin == NULL)
         return finding_set(finding, QKERN_E_MEMORY, "out of memory");
-    return plugin_table_read(attempt->entry, attempt->plugin, finding);
+    return plugin_table_read(attempt->entry, attempt->within, attempt->plugin, finding);
 }
 
 /* --- the sequence ----------------------------------------------------------------------------- */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The manifest and build-id of an ELF shared object: its file header, its program headers, and the
- * notes of its PT_NOTE segments. Offsets below are those of the 64-bit layout.
+ * notes of its PT_NOTE segments. The program headers of a file that has a manifest must also make
+ * sense, because the dynamic loader takes them as they are. Offsets below are those of the 64-bit
+ * layout.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,10 +29,15 @@
 
 #define PROGRAM_SIZE 56u
 #define PROGRAM_OFFSET 8
+#define PROGRAM_VADDR 16
 #define PROGRAM_FILESZ 32
+#define PROGRAM_MEMSZ 40
 #define PROGRAM_ALIGN 48
 #define PROGRAM_TYPE_LOAD 1u
+#define PROGRAM_TYPE_DYNAMIC 2u
 #define PROGRAM_TYPE_NOTE 4u
+#define PROGRAM_TYPE_PHDR 6u
+#define DYNAMIC_ENTRY_SIZE 16u
 
 #define NOTE_HEAD_SIZE 12u
 #define NOTE_NAMESZ 0
@@ -209,45 +216,168 @@ static qkern_status notes_walk(struct search *search, const struct bytes *segmen
     return QKERN_OK;
 }
 
-static qkern_status segment_read(struct search *search, const struct bytes *file,
-                                 const uint8_t *program, struct finding *finding)
+/* --- segments --------------------------------------------------------------------------------- */
+
+struct program {
+    uint32_t type;
+    uint64_t offset, vaddr, filesz, memsz, align;
+};
+
+/* The program header table, read at once. */
+struct programs {
+    uint32_t count;
+    uint64_t offset; /* in the file */
+    uint8_t bytes[MANIFEST_PROGRAM_HEADER_LIMIT * PROGRAM_SIZE];
+};
+
+static struct program program_get(const struct programs *programs, uint32_t number)
 {
-    const uint32_t type = bytes_le32(program);
-    const uint64_t alignment = bytes_le64(program + PROGRAM_ALIGN);
-    const uint64_t size = bytes_le64(program + PROGRAM_FILESZ);
+    const uint8_t *at = programs->bytes + (size_t)number * PROGRAM_SIZE;
+
+    return (struct program){
+        .type = bytes_le32(at),
+        .offset = bytes_le64(at + PROGRAM_OFFSET),
+        .vaddr = bytes_le64(at + PROGRAM_VADDR),
+        .filesz = bytes_le64(at + PROGRAM_FILESZ),
+        .memsz = bytes_le64(at + PROGRAM_MEMSZ),
+        .align = bytes_le64(at + PROGRAM_ALIGN),
+    };
+}
+
+/* One loaded segment by itself, and that it begins where the one before it has ended. */
+static qkern_status load_check(const struct program *load, uint64_t previous_end,
+                               struct finding *finding)
+{
+    const uint64_t align = load->align;
+
+    if (load->filesz > load->memsz)
+        return finding_set(finding, QKERN_E_FORMAT,
+                           "a damaged ELF file: the loaded segment at 0x%" PRIx64 " has %" PRIu64
+                           " bytes in the file, more than its %" PRIu64 " in memory",
+                           load->vaddr, load->filesz, load->memsz);
+    /* Half of all addresses, so that rounding up to pages cannot wrap either. */
+    if (load->vaddr > INT64_MAX || load->memsz > INT64_MAX - load->vaddr)
+        return finding_set(finding, QKERN_E_FORMAT,
+                           "a damaged ELF file: the loaded segment at 0x%" PRIx64 ", %" PRIu64
+                           " bytes, reaches beyond the end of memory",
+                           load->vaddr, load->memsz);
+    if (load->vaddr < previous_end)
+        return finding_set(finding, QKERN_E_FORMAT,
+                           "a damaged ELF file: the loaded segment at 0x%" PRIx64
+                           " begins before the end of the one before it, 0x%" PRIx64,
+                           load->vaddr, previous_end);
+    if (align > 1 &&
+        ((align & (align - 1)) != 0 || ((load->vaddr - load->offset) & (align - 1)) != 0))
+        return finding_set(finding, QKERN_E_FORMAT,
+                           "a damaged ELF file: the loaded segment at 0x%" PRIx64
+                           ", offset 0x%" PRIx64 ", does not fit its alignment 0x%" PRIx64,
+                           load->vaddr, load->offset, align);
+    return QKERN_OK;
+}
+
+static qkern_status loads_check(const struct programs *programs, struct finding *finding)
+{
+    uint64_t end = 0;
+    bool found = false;
+
+    for (uint32_t i = 0; i < programs->count; i++) {
+        const struct program program = program_get(programs, i);
+
+        if (program.type != PROGRAM_TYPE_LOAD)
+            continue;
+        qkern_status status = load_check(&program, end, finding);
+        if (status != QKERN_OK)
+            return status;
+        end = program.vaddr + program.memsz;
+        found = true;
+    }
+    if (!found)
+        return finding_set(finding, QKERN_E_FORMAT, "a damaged ELF file: it has no loaded segment");
+    return QKERN_OK;
+}
+
+/* Whether a part of the file is mapped to that address, as a whole, by one loaded segment. */
+static bool part_is_loaded(const struct programs *programs, uint64_t offset, uint64_t vaddr,
+                           uint64_t size)
+{
+    for (uint32_t i = 0; i < programs->count; i++) {
+        const struct program load = program_get(programs, i);
+        const uint64_t within = vaddr - load.vaddr;
+
+        if (load.type == PROGRAM_TYPE_LOAD && vaddr >= load.vaddr && within <= load.filesz &&
+            size <= load.filesz - within && offset - load.offset == within)
+            return true;
+    }
+    return false;
+}
+
+/* What the dynamic loader relies on before it looks at anything else. */
+static qkern_status programs_check(const struct programs *programs, struct finding *finding)
+{
+    uint32_t dynamics = 0;
+
+    qkern_status status = loads_check(programs, finding);
+    if (status != QKERN_OK)
+        return status;
+    for (uint32_t i = 0; i < programs->count; i++) {
+        const struct program program = program_get(programs, i);
+
+        if (program.type == PROGRAM_TYPE_DYNAMIC && ++dynamics == 1 &&
+            (program.memsz < DYNAMIC_ENTRY_SIZE ||
+             !part_is_loaded(programs, program.offset, program.vaddr, program.memsz)))
+            return finding_set(finding, QKERN_E_FORMAT,
+                               "a damaged ELF file: its dynamic section at 0x%" PRIx64 ", %" PRIu64
+                               " bytes, is not inside one loaded segment",
+                               program.vaddr, program.memsz);
+        /* The loader takes the table from there, with as many headers as the file header says. */
+        if (program.type == PROGRAM_TYPE_PHDR &&
+            (program.offset != programs->offset ||
+             !part_is_loaded(programs, program.offset, program.vaddr,
+                             (uint64_t)programs->count * PROGRAM_SIZE)))
+            return finding_set(finding, QKERN_E_FORMAT,
+                               "a damaged ELF file: its program header table at 0x%" PRIx64
+                               " is not inside one loaded segment",
+                               program.vaddr);
+    }
+    if (dynamics != 1)
+        return finding_set(finding, QKERN_E_FORMAT,
+                           "a damaged ELF file: it has %" PRIu32 " dynamic sections, expected 1",
+                           dynamics);
+    return QKERN_OK;
+}
+
+/* Looks for the manifest in a segment of notes; makes sure that a loaded one is in the file. */
+static qkern_status segment_read(struct search *search, const struct bytes *file,
+                                 const struct program *program, struct finding *finding)
+{
     struct bytes segment;
 
-    if (type != PROGRAM_TYPE_LOAD && type != PROGRAM_TYPE_NOTE)
+    if (program->type != PROGRAM_TYPE_LOAD && program->type != PROGRAM_TYPE_NOTE)
         return QKERN_OK;
     /* Loaded segments too: a mapping of what a truncated file lacks would end in SIGBUS. */
     qkern_status status = bytes_window(
-        file, bytes_le64(program + PROGRAM_OFFSET), size,
-        type == PROGRAM_TYPE_LOAD ? "loaded segment" : "note segment", &segment, finding);
+        file, program->offset, program->filesz,
+        program->type == PROGRAM_TYPE_LOAD ? "loaded segment" : "note segment", &segment, finding);
     if (status != QKERN_OK)
         return status;
-    if (type == PROGRAM_TYPE_LOAD)
+    if (program->type == PROGRAM_TYPE_LOAD)
         return QKERN_OK;
-    if (size > MANIFEST_NOTE_BYTES_LIMIT - search->note_bytes)
+    if (program->filesz > MANIFEST_NOTE_BYTES_LIMIT - search->note_bytes)
         return finding_set(finding, QKERN_E_FORMAT, "more than %u bytes of notes",
                            MANIFEST_NOTE_BYTES_LIMIT);
-    search->note_bytes += size;
-    if (alignment > 4 && alignment != 8)
+    search->note_bytes += program->filesz;
+    if (program->align > 4 && program->align != 8)
         return finding_set(finding, QKERN_E_FORMAT,
-                           "a note segment aligned to %" PRIu64 ", expected 4 or 8", alignment);
-    return notes_walk(search, &segment, alignment == 8 ? 8 : 4, finding);
+                           "a note segment aligned to %" PRIu64 ", expected 4 or 8",
+                           program->align);
+    return notes_walk(search, &segment, program->align == 8 ? 8 : 4, finding);
 }
 
-qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manifest_file *out,
-                          struct finding *finding)
+static qkern_status programs_read(const struct bytes *file, const uint8_t *header,
+                                  struct programs *programs, struct finding *finding)
 {
-    struct search search = {.arch = arch, .out = out};
-    struct bytes programs;
-    uint8_t header[HEADER_SIZE], program[PROGRAM_SIZE];
-
-    qkern_status status = header_read(file, arch, header, finding);
-    if (status != QKERN_OK)
-        return status;
     const uint32_t count = bytes_le16(header + HEADER_PHNUM);
+
     if (count > MANIFEST_PROGRAM_HEADER_LIMIT)
         return finding_set(finding, QKERN_E_FORMAT,
                            "an ELF file with %" PRIu32 " program headers; the limit is %u", count,
@@ -256,24 +386,37 @@ qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manife
         return finding_set(finding, QKERN_E_FORMAT,
                            "an ELF file with program headers of %u bytes, expected %u",
                            (unsigned)bytes_le16(header + HEADER_PHENTSIZE), PROGRAM_SIZE);
-    status = bytes_window(file, bytes_le64(header + HEADER_PHOFF), (uint64_t)count * PROGRAM_SIZE,
-                          "program header table", &programs, finding);
+    programs->count = count;
+    programs->offset = bytes_le64(header + HEADER_PHOFF);
+    return bytes_read(file, programs->offset, programs->bytes, (size_t)count * PROGRAM_SIZE,
+                      "program header table", finding);
+}
+
+qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manifest_file *out,
+                          struct finding *finding)
+{
+    struct search search = {.arch = arch, .out = out};
+    struct programs programs;
+    uint8_t header[HEADER_SIZE];
+
+    qkern_status status = header_read(file, arch, header, finding);
+    if (status == QKERN_OK)
+        status = programs_read(file, header, &programs, finding);
     if (status != QKERN_OK)
         return status;
+    for (uint32_t i = 0; i < programs.count; i++) {
+        const struct program program = program_get(&programs, i);
 
-    for (uint32_t i = 0; i < count; i++) {
-        status = bytes_read(&programs, (uint64_t)i * PROGRAM_SIZE, program, sizeof program,
-                            "program header", finding);
-        if (status == QKERN_OK)
-            status = segment_read(&search, file, program, finding);
+        status = segment_read(&search, file, &program, finding);
         if (status != QKERN_OK)
             return status;
     }
+    /* First: most files that are no plugins are whole. */
     if (!search.found)
         return finding_set(
             finding, QKERN_E_FORMAT,
             "an ELF shared object without a qkern manifest (a note of owner \"%s\"), "
             "so not a plugin",
             QKERN_NOTE_OWNER);
-    return QKERN_OK;
+    return programs_check(&programs, finding);
 }

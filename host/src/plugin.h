@@ -11,6 +11,7 @@
 #include <qkern.h>
 
 #include "finding.h"
+#include "image.h"
 
 /* More kernels than this in one table are refused; there is one a type. */
 #define PLUGIN_KERNEL_LIMIT 1024u
@@ -24,17 +25,21 @@ struct plugin {
 
 /*
  * Verifies the mandatory part of an entry: its size, a kernel table, and a manifest that has the
- * fixed fields. Reads nothing beyond what its struct_size covers. QKERN_E_FORMAT or QKERN_E_LIMIT.
+ * fixed fields. Reads nothing beyond what its struct_size covers. With an image also that entry,
+ * manifest and the array of kernels lie in its memory, each before it is read; NULL for a plugin
+ * that is linked in, whose pointers are the application's own. QKERN_E_FORMAT or QKERN_E_LIMIT.
  */
-qkern_status plugin_entry_check(const struct qkern_plugin *entry, struct finding *finding);
+qkern_status plugin_entry_check(const struct qkern_plugin *entry, const struct image *image,
+                                struct finding *finding);
 
 /*
  * Verifies the kernel table of a checked entry and copies it. Types that this libqkern does not
  * know are left out: the plugin is newer. QKERN_E_FORMAT for anything that contradicts
- * qkern/types.h or itself.
+ * qkern/types.h or itself and, with an image, for a kernel outside its memory or an entry point
+ * outside its code.
  */
-qkern_status plugin_table_read(const struct qkern_plugin *entry, struct plugin *out,
-                               struct finding *finding);
+qkern_status plugin_table_read(const struct qkern_plugin *entry, const struct image *image,
+                               struct plugin *out, struct finding *finding);
 
 /* Unmaps and frees; NULL is allowed. */
 void plugin_release(struct plugin *plugin);

@@ -189,6 +189,7 @@ done:
 static qkern_status place_search(struct search *search, const char *path, bool file_allowed,
                                  qkern_error *error)
 {
+    char quoted[ERROR_QUOTE_BYTES];
     struct finding finding;
     struct stat info;
 
@@ -196,7 +197,8 @@ static qkern_status place_search(struct search *search, const char *path, bool f
         finding_set(&finding, QKERN_E_ARGUMENT,
                     "not an absolute path: qkern never searches the current directory");
         finding_compare(&finding, "a path that begins with /",
-                        path[0] == '\0' ? "an empty path" : path);
+                        path[0] == '\0' ? "an empty path"
+                                        : error_quote(quoted, path, strlen(path)));
         return place_refuse(search, path, &finding, error);
     }
     int descriptor = open(path, OPEN_FLAGS);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of element types, made from qkern/types.h. */
 #include <stddef.h>
+#include <string.h>
 #include <strings.h>
 
 #include "copy_out.h"
@@ -36,14 +37,16 @@ qkern_status qkern_type_get(uint32_t type, qkern_type_info *out, qkern_error *er
 
 qkern_status qkern_type_find(const char *name, qkern_type_info *out, qkern_error *error)
 {
+    char quoted[ERROR_QUOTE_BYTES];
+
     if (name == NULL || out == NULL)
         return error_set(error, QKERN_E_ARGUMENT, QKERN_NO_INDEX, "qkern_type_find: %s is NULL",
                          name == NULL ? "name" : "out");
     for (uint32_t type = 0; type < QKERN_TYPE_LIMIT; type++)
         if (types[type].name != NULL && strcasecmp(types[type].name, name) == 0)
             return type_copy(&types[type], out, error);
-    return error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "'%.64s' is not the name of a type",
-                     name);
+    return error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "'%s' is not the name of a type",
+                     error_quote(quoted, name, strlen(name)));
 }
 
 qkern_status qkern_row_bytes(uint32_t type, uint64_t n, uint64_t *bytes, qkern_error *error)

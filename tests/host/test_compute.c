@@ -435,7 +435,7 @@ static void a_sum_that_does_not_fit_f16_is_refused(void **state)
         t.x[i] = 1e5f;
     assert_quantize_refused(QKERN_TYPE_Q8_1, 128, QKERN_E_OVERFLOW, 64,
                             "qkern_quantize: the sum s of the Q8_1 block at element 64 does not "
-                            "fit its stored format");
+                            "fit: it would be infinite; the values are too large for Q8_1");
     /* The same values fit where there is no sum, or where they cancel. */
     assert_int_equal(quantize(QKERN_TYPE_Q8_0, 128, t.x), QKERN_OK);
     for (int i = 64; i < 96; i += 2)
@@ -465,6 +465,9 @@ static void scales_minimums_and_elements_that_do_not_fit_are_refused(void **stat
         {QKERN_TYPE_Q4_K, 1e6f, 1e9f, "the scale d of the Q4_K block at element 768"},
         {QKERN_TYPE_Q5_K, 1e6f, 1e10f, "the scale d of the Q5_K block at element 768"},
         {QKERN_TYPE_Q6_K, 1e6f, 1e10f, "the scale d of the Q6_K block at element 768"},
+        {QKERN_TYPE_Q8_K, 0x1.fffffp127f, 0x1.fffffep127f,
+         "d times a code of the Q8_K block at element 768 does not fit: it would be infinite"},
+        {QKERN_TYPE_Q8_K, -0x1.fffffp127f, -0x1.fffffep127f, "d times a code of the Q8_K block"},
     };
 
     (void)state;
@@ -485,7 +488,38 @@ static void scales_minimums_and_elements_that_do_not_fit_are_refused(void **stat
     t.x[ROW - 1] = 0x1.fffffep127f;
     memset(t.blocks, 0x55, sizeof t.blocks);
     assert_int_equal(quantize(QKERN_TYPE_F32, ROW, t.x), QKERN_OK);
-    assert_int_equal(quantize(QKERN_TYPE_Q8_K, ROW, t.x), QKERN_OK);
+}
+
+/* For each large magnitude: refused, or decoded to finite values; and no bound lets one through. */
+static void what_is_quantized_decodes_to_finite_values(void **state)
+{
+    static const uint32_t types[] = {
+        QKERN_TYPE_F32,  QKERN_TYPE_F16,  QKERN_TYPE_BF16, QKERN_TYPE_Q4_0, QKERN_TYPE_Q4_1,
+        QKERN_TYPE_Q5_0, QKERN_TYPE_Q5_1, QKERN_TYPE_Q8_0, QKERN_TYPE_Q2_K, QKERN_TYPE_Q3_K,
+        QKERN_TYPE_Q4_K, QKERN_TYPE_Q5_K, QKERN_TYPE_Q6_K, QKERN_TYPE_Q8_K};
+    static const float tops[] = {0x1.fffffep127f, 65504.0f, 65504.0f * 8, 65504.0f * 127, 1e6f};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        for (uint32_t k = 0; k < 64 * sizeof tops / sizeof tops[0]; k++) {
+            /* Downwards from each, float by float. */
+            float x = tops[k / 64];
+            for (uint32_t step = 0; step < k % 64; step++)
+                x = nextafterf(x, 0);
+            const uint64_t bytes = row_bytes(types[i], 256);
+            for (int e = 0; e < 256; e++)
+                t.x[e] = e % 3 == 0 ? x : -x / 3;
+            qkern_status status = quantize(types[i], 256, t.x);
+            if (status == QKERN_E_OVERFLOW)
+                continue;
+            assert_int_equal(status, QKERN_OK);
+            assert_int_equal(qkern_dequantize(t.q, types[i], 256, t.blocks, bytes, t.y, &t.error),
+                             QKERN_OK);
+            for (int e = 0; e < 256; e++)
+                if (!isfinite(t.y[e]))
+                    fail_msg("type %u: %a became %a", types[i], (double)t.x[e], (double)t.y[e]);
+        }
+    }
 }
 
 static void weighted_rows_that_do_not_fit_are_refused(void **state)
@@ -631,6 +665,47 @@ static void the_largest_finite_fields_are_good(void **state)
     assert_int_equal(qkern_check_blocks(QKERN_TYPE_BF16, 1, &bf16, 2, NULL), QKERN_OK);
 }
 
+static void q8_k_values_must_be_finite(void **state)
+{
+    struct qkern_block_q8_K blocks[2] = {0};
+    /* The largest d for which d * code is finite: the first beyond gives infinity. */
+    static const int8_t codes[] = {127, -127, -128, 64, 1, 0};
+    float largest, next;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof codes; i++) {
+        const float magnitude = fabsf((float)codes[i]);
+        memset(blocks, 0, sizeof blocks);
+        blocks[1].qs[200] = codes[i];
+        blocks[1].bsums[12][0] = (uint8_t)codes[i];
+        blocks[1].bsums[12][1] = codes[i] < 0 ? 0xff : 0;
+        largest = codes[i] == 0 ? 0x1.fffffep127f : 0x1.fffffep127f / magnitude;
+        while (isinf(largest * magnitude))
+            largest = nextafterf(largest, 0);
+        while (!isinf(next = nextafterf(largest, INFINITY)) && isfinite(next * magnitude))
+            largest = next;
+        memcpy(blocks[1].d, &largest, 4);
+        assert_int_equal(qkern_check_blocks(QKERN_TYPE_Q8_K, 512, blocks, sizeof blocks, &t.error),
+                         QKERN_OK);
+        if (isinf(next))
+            continue;
+        next = codes[i] < 0 ? -next : next;
+        memcpy(blocks[1].d, &next, 4);
+        assert_error(qkern_check_blocks(QKERN_TYPE_Q8_K, 512, blocks, sizeof blocks, &t.error),
+                     QKERN_E_NONFINITE, 256,
+                     "d times a code of Q8_K block 1 is not a finite number");
+        memset(t.y, 0x55, sizeof t.y);
+        assert_error(
+            qkern_dequantize(t.q, QKERN_TYPE_Q8_K, 512, blocks, sizeof blocks, t.y, &t.error),
+            QKERN_E_NONFINITE, 256, "d times a code");
+        assert_untouched(t.y, sizeof t.y);
+    }
+    /* The fault of the first block is the one that is told. */
+    blocks[0].bsums[0][0] = 1;
+    assert_error(qkern_check_blocks(QKERN_TYPE_Q8_K, 512, blocks, sizeof blocks, &t.error),
+                 QKERN_E_DATA, 0, "the sum of group 0");
+}
+
 static void sums_of_q8_k_must_be_those_of_the_codes(void **state)
 {
     struct qkern_block_q8_K blocks[2] = {0};
@@ -688,11 +763,13 @@ int main(void)
         TEST(importance_is_finite_and_not_negative),
         TEST(a_sum_that_does_not_fit_f16_is_refused),
         TEST(scales_minimums_and_elements_that_do_not_fit_are_refused),
+        TEST(what_is_quantized_decodes_to_finite_values),
         TEST(weighted_rows_that_do_not_fit_are_refused),
         TEST(rows_within_the_safe_magnitude_give_finite_blocks),
         TEST(bad_fields_are_found_in_every_type),
         TEST(the_first_of_several_bad_fields_is_named),
         TEST(the_largest_finite_fields_are_good),
+        TEST(q8_k_values_must_be_finite),
         TEST(sums_of_q8_k_must_be_those_of_the_codes),
         TEST(the_result_of_vec_dot_may_be_infinite),
     };

@@ -286,6 +286,78 @@ static void the_entry_must_agree_with_the_file(void **state)
     world_close(q);
 }
 
+static void nothing_is_read_or_kept_that_is_not_the_plugin_s_own(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        {"the entry's manifest is not a constant object of the plugin: it does not lie in",
+         "an address in the plugin's memory"},
+        {"the entry's manifest is not a constant object of the plugin", ""},
+        {"the entry's manifest is not aligned", "a multiple of 4"},
+        {"the entry's array of kernels is not a constant object of the plugin", ""},
+        {"the entry's array of kernels is not a constant object of the plugin", ""},
+        {"the entry's array of kernels is not aligned", "a multiple of 8"},
+        {"", ""}, /* more kernels than there are: what stands behind them decides the text */
+        {"kernel 0 of the table is not a constant object of the plugin", ""},
+        {"kernel 0 of the table is not a constant object of the plugin", ""},
+        {"kernel 0 of the table is not aligned", "a multiple of 8"},
+        {"F32: vec_dot does not point into the plugin's code", "an address in the plugin's code"},
+        {"F32: vec_dot does not point into the plugin's code", ""},
+        {"F32: vec_dot does not point into the plugin's code", ""},
+        {"the entry: get_extension does not point into the plugin's code", ""},
+        {"qkern_plugin_v1 is code, not a constant object: define it with QKERN_PLUGIN", ""},
+        {"qkern_plugin_v1 is not a constant object of the plugin: it lies in the memory of no", ""},
+        {"qkern_plugin_v1 is not a constant object of the plugin: it lies in the memory of no", ""},
+        {"the entry's manifest is not a constant object of the plugin", ""},
+        {"not a constant object of the plugin", ""},
+        {"the entry's struct_size is too small", "at least 24"},
+    };
+    struct world *world = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "wild-%zu", i);
+        world_add(world, name, "a.so");
+        qkern *q = world_open(world, NULL);
+        assert_record(q, "/a.so", QKERN_STAGE_TABLE, QKERN_E_FORMAT, rows[i].text);
+        if (rows[i].expected[0] != '\0')
+            assert_string_equal(record_of(q, "/a.so").expected, rows[i].expected);
+        assert_false(is_mapped("/a.so"));
+        world_close(q);
+    }
+}
+
+static const char own[16] = "of this program";
+
+static void an_object_holds_what_lies_inside_one_of_its_segments(void **state)
+{
+    struct image image;
+    const uintptr_t code = (uintptr_t)image_find, data = (uintptr_t)own;
+    const void *elsewhere = dlsym(RTLD_NEXT, "getenv");
+    int here = 0;
+
+    (void)state;
+    assert_true(image_find(own, &image));
+    assert_true(image_holds(&image, data, sizeof own, IMAGE_DATA));
+    assert_true(image_holds(&image, code, 1, IMAGE_CODE));
+    assert_false(image_holds(&image, (uintptr_t)&here, 1, IMAGE_DATA));
+    assert_false(image_holds(&image, (uintptr_t)elsewhere, 1, IMAGE_CODE));
+    assert_false(image_holds(&image, data, UINT64_MAX, IMAGE_DATA));
+    assert_false(image_holds(&image, data, UINT64_MAX - data + 1, IMAGE_DATA));
+    assert_false(image_holds(&image, 0, 1, IMAGE_DATA));
+    /* The last byte that the segment holds, from wherever one begins. */
+    uint64_t size = sizeof own;
+    while (image_holds(&image, data, size + 1, IMAGE_DATA))
+        size++;
+    assert_true(image_holds(&image, data + size - 1, 1, IMAGE_DATA));
+    assert_false(image_holds(&image, data + size - 1, 2, IMAGE_DATA));
+    assert_false(image_holds(&image, data + 1, size, IMAGE_DATA));
+    assert_true(image_is_function(elsewhere));
+    assert_false(image_is_function(own));
+    assert_false(image_is_function(&here));
+}
+
 static void a_plugin_from_the_future_is_used_as_far_as_it_is_known(void **state)
 {
     struct world *world = *state;
@@ -395,6 +467,8 @@ int main(void)
         TEST(without_proc_it_is_said_what_is_missing),
         TEST(the_entry_must_be_the_file_s_own),
         TEST(the_entry_must_agree_with_the_file),
+        TEST(nothing_is_read_or_kept_that_is_not_the_plugin_s_own),
+        TEST(an_object_holds_what_lies_inside_one_of_its_segments),
         TEST(a_plugin_from_the_future_is_used_as_far_as_it_is_known),
         TEST(a_descriptor_number_used_again_is_not_mistaken),
         TEST(what_is_loaded_must_be_the_file_that_was_checked),

@@ -52,6 +52,7 @@ static void closing_while_a_pin_is_held_does_nothing(void **state)
     assert_string_equal(error.message, "qkern_close: 2 pins are held: end each with qkern_pin_end");
     qkern_pin_end(&outer); /* in any order */
     assert_int_equal(qkern_close(q, &error), QKERN_E_BUSY);
+    assert_string_equal(error.message, "qkern_close: 1 pin is held: end each with qkern_pin_end");
     float y = 0;
     assert_int_equal(qkern_dequantize(q, QKERN_TYPE_F32, 1, &(float){3}, 4, &y, NULL), QKERN_OK);
     assert_float_equal(y, 3, 0);

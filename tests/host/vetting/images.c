@@ -86,10 +86,11 @@ static void program_add(struct image *image, uint32_t type, uint64_t offset, uin
                         uint64_t alignment)
 {
     const uint32_t count = image->bytes[56];
-    const size_t at = image->programs_at + 56 * (size_t)count;
+    const size_t at = 64 + 56 * (size_t)count;
 
     image_put32(image, at, type);
     image_put64(image, at + 8, offset);
+    image_put64(image, at + 16, offset); /* mapped at the address of the same number */
     image_put64(image, at + 32, size);
     image_put64(image, at + 40, size);
     image_put64(image, at + 48, alignment);
@@ -109,8 +110,10 @@ void image_elf_begin(struct image *image, uint32_t arch, uint32_t segments)
     image_put64(image, 32, 64);                                    /* program headers */
     image_put16(image, 52, 64);                                    /* size of this header */
     image_put16(image, 54, 56);                                    /* size of a program header */
-    image->programs_at = image_append(image, NULL, 56 * (size_t)(segments + 1));
-    program_add(image, 1, 0, image->size, 4096); /* PT_LOAD; grows with the file */
+    image->dynamic_at = image_append(image, NULL, 56 * (size_t)(segments + 2));
+    image->programs_at = image->dynamic_at + 56;
+    program_add(image, 2, image_append(image, NULL, 16), 16, 8); /* PT_DYNAMIC: only an end */
+    program_add(image, 1, 0, image->size, 4096);                 /* PT_LOAD; grows with the file */
 }
 
 void image_segment_begin(struct image *image, uint64_t alignment)
@@ -121,7 +124,7 @@ void image_segment_begin(struct image *image, uint64_t alignment)
 
 static size_t segment_header(const struct image *image)
 {
-    return image->programs_at + 56 * (size_t)(image->bytes[56] - 1);
+    return 64 + 56 * (size_t)(image->bytes[56] - 1);
 }
 
 size_t image_note(struct image *image, const char *owner, uint32_t type, const void *descriptor,

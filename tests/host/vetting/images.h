@@ -11,7 +11,8 @@
 struct image {
     uint8_t bytes[8192];
     size_t size;
-    size_t programs_at; /* ELF: the program header table, with one PT_LOAD first */
+    size_t dynamic_at;  /* ELF: the program header table, PT_DYNAMIC first */
+    size_t programs_at; /* ELF: the next one, PT_LOAD; then those of the notes */
     size_t note_at;     /* ELF: the qkern note, 20 bytes before its manifest */
     size_t commands_at; /* Mach-O: the load commands */
     size_t section_at;  /* Mach-O: the entry of section __qkern */

@@ -251,7 +251,7 @@ static void a_wrong_elf_header_is_named(void **state)
         {18, 2, 9999, QKERN_E_ARCH, "for machine number 9999", "x86-64", "machine number 9999"},
         {18, 2, 0, QKERN_E_ARCH, "for machine number 0", "x86-64", "machine number 0"},
         {32, 8, UINT64_MAX, QKERN_E_FORMAT, "cut short: its program header table", "", ""},
-        {32, 8, image.size - 167, QKERN_E_FORMAT, "cut short: its program header table", "", ""},
+        {32, 8, image.size - 223, QKERN_E_FORMAT, "cut short: its program header table", "", ""},
         {54, 2, 32, QKERN_E_FORMAT, "program headers of 32 bytes, expected 56", "", ""},
         {56, 2, 0, QKERN_E_FORMAT, "without a qkern manifest", "", ""},
         {56, 2, 2, QKERN_E_FORMAT, "without a qkern manifest", "", ""},
@@ -280,6 +280,96 @@ static void a_wrong_elf_header_is_named(void **state)
     check_refused(&image, QKERN_ARCH_NONE, QKERN_E_ARCH, "not for an unknown architecture", NULL,
                   "x86-64");
     check_refused(&image, 7, QKERN_E_ARCH, "not for an unknown architecture", NULL, "x86-64");
+}
+
+/* What the dynamic loader would take as it is, and crash. */
+static void program_headers_that_make_no_sense_are_refused(void **state)
+{
+    struct image image;
+
+    (void)state;
+    image_elf(&image, X86, 4);
+    const size_t dynamic = image.dynamic_at, load = image.programs_at;
+    const uint64_t size = image.size;
+    const struct check_damage rows[] = {
+        {load + 40, 8, size - 1, QKERN_E_FORMAT, "bytes in the file, more than its", "", ""},
+        {load + 40, 8, 0, QKERN_E_FORMAT, "bytes in the file, more than its 0 in memory", "", ""},
+        {load + 40, 8, UINT64_MAX, QKERN_E_FORMAT, "reaches beyond the end of memory", "", ""},
+        {load + 40, 8, 1ull << 63, QKERN_E_FORMAT, "reaches beyond the end of memory", "", ""},
+        {load + 16, 8, UINT64_MAX - 4095, QKERN_E_FORMAT, "at 0xfffffffffffff000, ", "", ""},
+        {load + 16, 8, INT64_MAX - 15, QKERN_E_FORMAT, "beyond the end of memory", "", ""},
+        {load + 48, 8, 4097, QKERN_E_FORMAT, "does not fit its alignment 0x1001", "", ""},
+        {load + 48, 8, UINT64_MAX, QKERN_E_FORMAT, "does not fit its alignment 0xff", "", ""},
+        {load + 16, 8, 8, QKERN_E_FORMAT,
+         "the loaded segment at 0x8, offset 0x0, does not fit its alignment 0x1000", "", ""},
+        {load, 4, 0, QKERN_E_FORMAT, "it has no loaded segment", "", ""},
+        {load, 4, 2, QKERN_E_FORMAT, "it has no loaded segment", "", ""},
+        {load, 4, 6, QKERN_E_FORMAT, "it has no loaded segment", "", ""},
+        {load + 16, 8, 4096, QKERN_E_FORMAT, "its dynamic section at 0x", "", ""},
+        {dynamic, 4, 0, QKERN_E_FORMAT, "it has 0 dynamic sections, expected 1", "", ""},
+        {dynamic + 8, 8, 64, QKERN_E_FORMAT, "16 bytes, is not inside one loaded segment", "", ""},
+        {dynamic + 16, 8, 64, QKERN_E_FORMAT, "its dynamic section at 0x40, 16 bytes, is", "", ""},
+        {dynamic + 16, 8, size - 15, QKERN_E_FORMAT, "not inside one loaded segment", "", ""},
+        {dynamic + 16, 8, UINT64_MAX, QKERN_E_FORMAT, "not inside one loaded segment", "", ""},
+        {dynamic + 40, 8, size, QKERN_E_FORMAT, "not inside one loaded segment", "", ""},
+        {dynamic + 40, 8, UINT64_MAX, QKERN_E_FORMAT, "not inside one loaded segment", "", ""},
+        {dynamic + 40, 8, 15, QKERN_E_FORMAT, "15 bytes, is not inside one loaded segment", "", ""},
+    };
+    check_damages(&image, X86, rows, sizeof rows / sizeof rows[0]);
+    for (uint32_t alignment = 0; alignment <= 1; alignment++) {
+        image_put64(&image, load + 48, alignment); /* both mean none */
+        check_accepted(&image, X86, IMAGE_BUILD_ID);
+    }
+}
+
+/* An image with a fourth program header of that type, otherwise a copy of number `from`. */
+static struct image image_with_another(size_t from, uint32_t type)
+{
+    struct image image;
+
+    image_elf_begin(&image, X86, 2);
+    image_segment_begin(&image, 4);
+    const struct qkern_manifest manifest = image_manifest(X86);
+    image.manifest_at = image_note(&image, "qkern", 1, &manifest, sizeof manifest);
+    image_segment_end(&image);
+    memcpy(image.bytes + 64 + 3 * 56, image.bytes + 64 + from * 56, 56);
+    image_put32(&image, 64 + 3 * 56, type);
+    image_put16(&image, 56, 4);
+    return image;
+}
+
+static void program_headers_that_contradict_each_other_are_refused(void **state)
+{
+    const size_t another = 64 + 3 * 56;
+
+    (void)state;
+    struct image image = image_with_another(0, 2);
+    check_refused(&image, X86, QKERN_E_FORMAT, "it has 2 dynamic sections, expected 1", "", "");
+
+    image = image_with_another(1, 1);
+    check_refused(&image, X86, QKERN_E_FORMAT, "begins before the end of the one before it", "",
+                  "");
+    image_put64(&image, another + 8, 0);
+    image_put64(&image, another + 16, 4096);
+    check_accepted(&image, X86, "");
+    image_put64(&image, image.programs_at + 40, 4096); /* exactly up to it */
+    check_accepted(&image, X86, "");
+    image_put64(&image, image.programs_at + 40, 4097);
+    check_refused(&image, X86, QKERN_E_FORMAT, "at 0x1000 begins before the end of the one before",
+                  "", "");
+
+    /* PT_PHDR: the table that the loader would use must be the one that was read. */
+    image = image_with_another(1, 6);
+    image_put64(&image, another + 8, 64);
+    image_put64(&image, another + 16, 64);
+    check_accepted(&image, X86, "");
+    const struct check_damage rows[] = {
+        {another + 8, 8, 120, QKERN_E_FORMAT, "its program header table at 0x40 is not", "", ""},
+        {another + 16, 8, 120, QKERN_E_FORMAT, "its program header table at 0x78 is not", "", ""},
+        {another + 16, 8, 1 << 20, QKERN_E_FORMAT, "not inside one loaded segment", "", ""},
+        {image.programs_at + 32, 8, 64 + 4 * 56 - 1, QKERN_E_FORMAT, "loaded segment", "", ""},
+    };
+    check_damages(&image, X86, rows, sizeof rows / sizeof rows[0]);
 }
 
 static void a_wrong_note_is_named(void **state)
@@ -411,7 +501,7 @@ static void another_manifest_version_is_told_before_anything_else(void **state)
 static void no_more_notes_are_read_than_the_limit(void **state)
 {
     const size_t note_bytes = MANIFEST_NOTE_BYTES_LIMIT;
-    const size_t size = 64 + 2 * 56 + note_bytes + 4;
+    const size_t size = 64 + 3 * 56 + 16 + note_bytes + 4;
     struct image head;
     uint8_t *bytes = calloc(1, size);
     struct manifest_file out;
@@ -433,8 +523,8 @@ static void no_more_notes_are_read_than_the_limit(void **state)
         {65540, 0, "more than 65536 bytes of notes"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        memcpy(bytes + 64, head.bytes + 64 + 56, 56);
-        memcpy(bytes + 64 + 56, head.bytes + 64 + 56, 56);
+        memcpy(bytes + 64, head.bytes + head.programs_at + 56, 56);
+        memcpy(bytes + 64 + 56, head.bytes + head.programs_at + 56, 56);
         memcpy(bytes + 64 + 32, &rows[i].first, 4);
         memcpy(bytes + 64 + 56 + 32, &rows[i].second, 4);
         assert_int_equal(manifest_read_memory(bytes, size, X86, &out, &finding), QKERN_E_FORMAT);
@@ -477,6 +567,8 @@ int main(void)
         cmocka_unit_test(a_file_of_another_kind_is_called_what_it_is),
         cmocka_unit_test(what_is_no_regular_file_is_refused),
         cmocka_unit_test(a_wrong_elf_header_is_named),
+        cmocka_unit_test(program_headers_that_make_no_sense_are_refused),
+        cmocka_unit_test(program_headers_that_contradict_each_other_are_refused),
         cmocka_unit_test(a_wrong_note_is_named),
         cmocka_unit_test(two_manifests_are_one_too_many),
         cmocka_unit_test(a_wrong_manifest_field_is_named),
