@@ -79,17 +79,27 @@ function text.cut(s, width)
     return s
 end
 
+-- Of each type: how to pack it, the digits that every decimal keeps through it, and the least normal
+-- number. Below that, fewer digits can be enough.
+local FLOATS = {
+    f32 = {format = "<f", digits = 6, least = 0x1p-126},
+    f64 = {format = "<d", digits = 15, least = 0x1p-1022},
+}
+
 -- The shortest decimal that reads back as the same number of that type, "f32" or "f64".
 function text.float(value, type)
     if value ~= value then return "nan" end
     if value == math.huge then return "inf" end
     if value == -math.huge then return "-inf" end
-    local format = type == "f32" and "<f" or "<d"
-    local bits = string.pack(format, value)
-    for digits = type == "f32" and 6 or 15, 17 do
+    -- "%g" of a negative zero is "-0", which Lua and others read as an integer without a sign.
+    if value == 0 then return 1 / value < 0 and "-0.0" or "0" end
+    local float = FLOATS[type]
+    local bits = string.pack(float.format, value)
+    for digits = math.abs(value) < float.least and 1 or float.digits, 16 do
         local decimal = ("%." .. digits .. "g"):format(value)
-        if string.pack(format, tonumber(decimal)) == bits then return decimal end
+        if string.pack(float.format, tonumber(decimal)) == bits then return decimal end
     end
+    return ("%.17g"):format(value) -- enough for every number
 end
 
 -- An integer as it is in a field of that type: Lua's integers above 2^63 - 1 are negative.
