@@ -288,12 +288,12 @@ local function print_json(report)
                                  "version", k.version)
     end
     local totals = report.totals
-    io.stdout:write(json.encode(json.object(
+    json.print(json.object(
         "input", report.input, "output", report.output, "type", report.target,
         "threads", report.threads, "tensors", tensors,
         "bytes_before", totals.before, "bytes", totals.after,
         "file_bytes_before", totals.file_before, "file_bytes", totals.file_after,
-        "kernels", kernels, "notes", json.array(report.notes))))
+        "kernels", kernels, "notes", json.array(report.notes)))
 end
 
 function quantize.run(args)

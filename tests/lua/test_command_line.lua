@@ -200,7 +200,9 @@ if t.sanitizer == "" then
         t.equal(status, 1)
         t.contains(err, "no memory or no threads for converting on 1024 threads")
     end)
+end
 
+if t.sanitizer == "" and t.emulator == "" then
     t.test("a script that runs out of memory has status 1 and says so", function()
         local script = t.path "memory.lua"
         for _, code in ipairs {
@@ -221,9 +223,7 @@ if t.sanitizer == "" then
         t.equal(select(2, limited(200000, "-e", "print(pcall(string.rep, 'x', 1 << 30))")),
                 "false\tnot enough memory\n")
     end)
-end
 
-if t.sanitizer == "" and t.emulator == "" then
     t.test("a program that has no memory for its own scripts has failed and says so", function()
         local floor, failures, whole = 2000, 0, t.succeed "help"
         while limited(floor, "help") > 2 do floor = floor + 250 end

@@ -105,6 +105,32 @@ t.test("floats of every kind, negative zero too, are there in text and in JSON",
     t.contains(out, "[-0.0, 0, 1, -1.5, 1e-45, 3.4028235e+38, nan, inf, ...]\n")
 end)
 
+t.test("long keys, names and strings are cut in text, whole in JSON, and take no time", function()
+    local key, name = ("k\27"):rep(32767), ("字"):rep(21000)
+    local bytes, deep = ("\xff"):rep(5000000), {type = "u8", 1, 2}
+    for _ = 1, 4 do deep = {type = "array", deep, deep, deep, deep, deep, deep, deep, deep} end
+    local path = t.write(t.path "long.gguf", maker.file({
+        {key, "string", bytes}, {"list", "array", {type = "string", bytes, "x"}},
+        {"deep", "array", deep},
+    }, {{name, 0, {2}, maker.floats(2, math.sin)}}))
+    local before = qk.clock()
+    local out = t.succeed("inspect", path)
+    t.equal(qk.clock() - before < 3, true)
+    t.equal(#out < 2000, true)
+    t.contains(out, "  " .. ("k\\x1b"):rep(13) .. "k\\x1...  string")
+    t.contains(out, ("\\xff"):rep(17) .. "...\n")
+    t.contains(out, "  " .. ("字"):rep(34) .. "...  F32")
+    t.contains(out, "[[[[[1, 2], [1, 2], ")
+    if t.sanitizer == "" then
+        local info = reader.decode(t.succeed("inspect", path, "--json"))
+        t.equal(info.metadata[1].key, key)
+        t.equal(info.metadata[1].value.bytes, ("ff"):rep(5000000))
+        t.equal(info.metadata[2].value[2], "x")
+        t.equal(info.metadata[3].value[8][8][8][8][2], 2)
+        t.equal(info.tensors[1].name, name)
+    end
+end)
+
 t.test("text shows no control character of the file and cuts long arrays", function()
     local out = t.succeed("inspect", file)
     t.equal(out:find("[%z\1-\9\11-\31\127]"), nil)

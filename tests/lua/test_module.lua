@@ -152,6 +152,39 @@ t.test("a GGUF file is read", function()
     t.raises("zero byte", qk.gguf, "a\0b")
 end)
 
+t.test("an array of the metadata is read piece by piece", function()
+    local g = qk.gguf(t.write(t.path "arrays.gguf", maker.file({
+        {"n", "array", {type = "i8", 1, -2, 3}}, {"e", "array", {type = "f32"}}, {"s", "u8", 1},
+        {"b", "array", {type = "bool", false, true}},
+        {"a", "array", {type = "array", {type = "u64", -1},
+                        {type = "string", "x", ("y"):rep(1 << 16), "z"}}},
+    }, {})))
+    local a = g:array(1)
+    t.equal(a:type() .. #a, "i83")
+    t.equal(table.concat(a:take(2), " "), "1 -2")
+    t.equal(table.concat(a:take(math.maxinteger), " "), "3")
+    t.equal(a:take(1), nil)
+    t.equal(a:take(1), nil)
+    t.equal(g:array(2):take(9), nil)
+    t.equal(#g:array(2), 0)
+    t.equal(g:array(4):take(9)[1], false)
+    local outer = g:array(5)
+    g:close()
+    g = nil
+    collectgarbage()
+    local inner = outer:take(9)
+    outer = nil
+    collectgarbage()
+    t.equal(#inner, 2)
+    t.equal(inner[1]:type() .. inner[1]:take(1)[1], "u64-1")
+    t.equal(#inner[2]:take(9), 2, "no more after a long string")
+    t.equal(inner[2]:take(9)[1], "z")
+    t.raises("expected at least 1", a.take, a, 0)
+    g = qk.gguf(t.path "arrays.gguf")
+    t.raises("metadata pair 3 is u8, not an array", g.array, g, 3)
+    t.raises("metadata pair 6 of 5: there is none", g.array, g, 6)
+end)
+
 t.test("numbers in messages are counted from 1, as those in calls", function()
     local g, c = qk.gguf(path), qk.converter(1)
     for _, i in ipairs {3, 0, -1, math.mininteger, math.maxinteger} do

@@ -29,6 +29,24 @@ t.test("a value is cut to a width of columns", function()
     t.equal(text.cut("字字字字字", 8), "字字...")
 end)
 
+t.test("of a long string a cell has the beginning, whatever its bytes, in next to no time", function()
+    for _, unit in ipairs {"a", "ä", "字", "😀", "\xff", "\0", "\\", "\u{202e}", "e\u{301}",
+                           "\xe5\xad"} do
+        for _, count in ipairs {1, 3, 20, 71, 72, 73, 200, 575, 576, 577, 3000} do
+            for _, lead in ipairs {"", "x", "xy", "xyz"} do
+                local s = lead .. unit:rep(count)
+                t.equal(text.brief(s, 72), text.cut(text.printable(s), 72), s)
+            end
+        end
+    end
+    t.equal(text.brief(("\u{301}"):rep(100000), 72), ("\u{301}"):rep(288) .. "...")
+    local before = os.clock()
+    for _, unit in ipairs {"\xff", "字", "\u{301}", "\0", "a"} do
+        t.equal(#text.brief(unit:rep(5000000), 72) < 600, true)
+    end
+    t.equal(os.clock() - before < 2, true)
+end)
+
 t.test("numbers are the shortest that read back", function()
     t.equal(text.float(string.unpack("<f", string.pack("<f", 1e-5)), "f32"), "1e-05")
     t.equal(text.float(string.unpack("<f", string.pack("<f", 1 / 3)), "f32"), "0.33333334")

@@ -68,15 +68,36 @@ function text.width(s)
     return width
 end
 
--- The longest beginning of s that takes at most `width` columns, with "..." if that is not all.
-function text.cut(s, width)
-    if text.width(s) <= width then return s end
-    local used = 3
+-- The longest beginning of s that takes at most `width` columns.
+local function beginning(s, width)
+    local used = 0
     for position, code in utf8.codes(s) do
         used = used + text.width(utf8.char(code))
-        if used > width then return s:sub(1, position - 1) .. "..." end
+        if used > width then return s:sub(1, position - 1) end
     end
     return s
+end
+
+-- s if it takes at most `width` columns, else the beginning that fits with "..." after it.
+function text.cut(s, width)
+    if text.width(s) <= width then return s end
+    return beginning(s, width - 3) .. "..."
+end
+
+-- The most bytes that are looked at for so many columns.
+function text.bytes_within(width)
+    return 8 * width
+end
+
+-- What text.cut(text.printable(s), width) gives, without looking at all of a long s. Of one whose
+-- characters take next to no columns less is shown.
+function text.brief(s, width)
+    local limit = text.bytes_within(width)
+    if #s <= limit then return text.cut(text.printable(s), width) end
+    -- whole characters: at most three bytes of the last one are left out
+    local last = limit
+    while last > limit - 3 and s:find("^[\x80-\xbf]", last + 1) do last = last - 1 end
+    return beginning(text.printable(s:sub(1, last)), width - 3) .. "..."
 end
 
 -- Of each type: how to pack it, the digits that every decimal keeps through it, and the least normal
