@@ -117,6 +117,11 @@ t.test("kernels refuse wrong types, sizes and what is not there", function()
     t.equal(t.raises("", k.quantize, k, qk.f32(33)).status, "QKERN_E_LENGTH")
     t.equal(t.raises("", qk.kernel, "IQ4_NL").status, "QKERN_E_NOT_FOUND")
     t.raises("no plugin is named nothing", qk.kernel, "Q4_0", "nothing")
+    t.raises("the name of a plugin is not empty", qk.kernel, "Q4_0", "")
+    for _, f in ipairs {qk.dequantize, function(b) return qk.vec_dot(b, b) end} do
+        t.raises("argument #1: expected a buffer of an element type, found one of bytes", f,
+                 qk.bytes(34))
+    end
     t.raises("no vec_dot for Q8_K", qk.kernel("Q8_K").vec_dot, qk.kernel "Q8_K",
              qk.blocks("Q8_K", 256), qk.blocks("Q8_K", 256))
 end)
@@ -183,6 +188,18 @@ t.test("an array of the metadata is read piece by piece", function()
     g = qk.gguf(t.path "arrays.gguf")
     t.raises("metadata pair 3 is u8, not an array", g.array, g, 3)
     t.raises("metadata pair 6 of 5: there is none", g.array, g, 6)
+end)
+
+t.test("the size of a file is that of a regular file alone", function()
+    t.equal(qk.file_size(t.write(t.path "sized", "12345")), 5)
+    local size, reason = qk.file_size(t.path "absent")
+    t.equal(size, nil)
+    t.equal(reason, t.path "absent" .. ": No such file or directory")
+    for _, other in ipairs {t.work, "/dev/null"} do
+        size, reason = qk.file_size(other)
+        t.equal(size, nil)
+        t.equal(reason, other .. ": not a regular file")
+    end
 end)
 
 t.test("numbers in messages are counted from 1, as those in calls", function()

@@ -294,6 +294,40 @@ t.test("a signal removes what was begun and ends with 128 and its number", funct
     os.remove(input)
 end)
 
+t.test("a limit to the size of files is an error, and nothing is left behind", function()
+    local folder = t.path "limit"
+    t.equal((t.shell("mkdir " .. t.quote(folder))), 0)
+    local status, _, err = t.shell("ulimit -f 64; "
+        .. t.line("quantize", t.sample, folder .. "/out.gguf", "--type", "Q8_0", "--quiet"))
+    t.equal(status, 1)
+    t.contains(err, "File too large")
+    t.equal(#qk.files(folder), 0)
+end)
+
+-- Runs the command as somebody who may not read everything.
+local plain = {t.shell "test $(id -u) != 0"}
+local as_user = plain[1] == 0 and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups "
+if (t.shell(as_user .. t.line "--version")) == 0 then
+    t.test("an output that may not be read is reported as any other", function()
+        local folder = t.path "unreadable"
+        local out = folder .. "/out.gguf"
+        t.equal((t.shell(("mkdir %s && chmod 777 %s"):format(t.quote(folder), t.quote(folder)))), 0)
+        local command = as_user .. t.line("quantize", t.sample, out, "--type", "Q8_0")
+        local status, whole = t.shell(command)
+        t.equal(status, 0)
+        for _, before in ipairs {"chmod 200 ", "umask 0777; rm "} do
+            before = before .. t.quote(out)
+            local found, report, err = t.shell(("(%s; %s)"):format(before, command))
+            t.equal(found, 0, before)
+            t.equal(err, "")
+            t.equal(report, whole)
+            t.equal((t.shell(as_user .. "cat " .. t.quote(out))) ~= 0, true, "it can be read")
+        end
+    end)
+else
+    print "SKIPPED one test: this user may read every file, and cannot become another"
+end
+
 t.test("the report is aligned and names kernels, totals and ratio", function()
     local out = t.succeed("quantize", t.sample, t.path "report.gguf", "--type", "Q8_0")
     local lines = {}

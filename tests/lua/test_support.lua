@@ -147,13 +147,17 @@ t.test("globs match whole names, by character, in time that does not explode", f
         {"[a-c]", "d", false}, {"[!a-c]", "d", true}, {"[^a-c]", "a", false}, {"[äö]", "ö", true},
         {"[]a]", "]", true}, {"[a-]", "-", true}, {"[!]]", "x", true}, {"\\[x", "[x", true},
         {"\\*", "*", true}, {"\\*", "x", false}, {"\\", "\\", true},
+        {"x[\\]]y", "x]y", true}, {"x[\\]]y", "x\\]y", false}, {"[\\\\]", "\\", true},
+        {"[a\\-z]", "-", true}, {"[a\\-z]", "m", false}, {"[\\!a]", "!", true},
+        {"[+-\\]]", "A", true}, {"[\\a-\\c]", "b", true}, {"[!\\]]", "]", false},
         {"a.b%", "a.b%", true}, {"a.b", "axb", false}, {"*.[0-9].*", "blk.7.w", true},
     } do
         t.equal(match(case[1], case[2]), case[3], case[1] .. " on " .. case[2])
     end
     for pattern, reason in pairs {["\xff"] = "not UTF-8", ["[x"] = "unterminated [",
                                   ["a[]"] = "unterminated [", ["[!]"] = "unterminated [",
-                                  ["[a-"] = "unterminated ["} do
+                                  ["[a-"] = "unterminated [", ["[\\]"] = "unterminated [",
+                                  ["[\\"] = "unterminated [", ["[a-\\"] = "unterminated ["} do
         local compiled, why = glob.compile(pattern)
         t.equal(compiled, nil, pattern)
         t.contains(why, reason)
