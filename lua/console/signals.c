@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Signals that end the program. A hook belongs to one coroutine, and Lua does not tell which one
+ * runs: so the functions that switch between them are here, and keep account of it.
+ */
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -12,7 +16,7 @@ enum { GRACE_INSTRUCTIONS = 1000000, GRACE_SECONDS = 5 };
 
 static lua_State *volatile running; /* what the handler stops, or NULL */
 static volatile sig_atomic_t caught;
-static int stops; /* how often the error was raised */
+static volatile sig_atomic_t stops; /* how often the error was raised; 2 for more */
 
 static void stop(lua_State *L, lua_Debug *debug);
 
@@ -41,13 +45,12 @@ static void handle(int number)
         stop_soon(running);
 }
 
+/* The alarm is the handler's own, or came from outside and ends the process as it always does. */
 static void handle_alarm(int number)
 {
-    (void)number;
-    if (caught == 0)
-        return;
-    signal(caught, SIG_DFL);
-    raise(caught);
+    int last = caught != 0 ? caught : number;
+    signal(last, SIG_DFL);
+    raise(last);
 }
 
 static void handle_nothing(int number)
@@ -72,7 +75,8 @@ void signals_catch(lua_State *L)
         struct sigaction action = {.sa_handler = signals[i].handler};
         struct sigaction before;
         action.sa_flags = (int)signals[i].flags;
-        if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        if (sigaction(signals[i].number, NULL, &before) == 0 &&
+            (before.sa_handler != SIG_IGN || signals[i].number == SIGALRM))
             sigaction(signals[i].number, &action, NULL);
     }
 }

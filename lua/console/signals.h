@@ -10,9 +10,10 @@
  *    the signal ends it as it would have without a handler. So does a second SIGINT, SIGTERM or
  *    SIGHUP, at once.
  *
- * SIGXFSZ does nothing: the write fails, as on a full disk.
+ * SIGXFSZ does nothing: the write fails, as on a full disk. SIGALRM is for the time above; one from
+ * outside ends the process as ever.
  *
- * Signals that were ignored when the program was started remain so.
+ * Signals other than that which were ignored when the program was started remain so.
  */
 #ifndef QKERN_CONSOLE_SIGNALS_H
 #define QKERN_CONSOLE_SIGNALS_H
