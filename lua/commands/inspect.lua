@@ -12,8 +12,8 @@ local inspect = {
     summary = "header, metadata and tensors of a GGUF file",
     help = [[
 Shows the header, the metadata and the tensors of a GGUF file: type, shape, bytes and bits per
-weight. Long names and values are cut; --json has them whole. Strings from the file are shown with control
-characters and bytes that are not UTF-8 escaped (\n, \x1b, \u{202e}, \\).
+weight. Long names and values are cut; --json has them whole. Strings from the file are shown with
+control characters and bytes that are not UTF-8 escaped (\n, \x1b, \u{202e}, \\).
 ]],
     options = {{"--json", nil, "print it as JSON, complete"}},
 }

@@ -21,8 +21,8 @@ either; the report says so. OUT appears only when it is complete, and may be IN.
 depend on the number of threads.
 
 A GLOB is matched against whole tensor names: * stands for any text, ? for one character, [a-z] for
-one of a set, [!a-z] for one that is not in it, \ before one of these for itself, in a set, too. --keep wins over
---only.
+one of a set, [!a-z] for one that is not in it, \ before one of these for itself, in a set, too.
+--keep wins over --only.
 
 Importance weights are not used: kernels for them are there for programs (quantize_weighted in
 'qkern info'), but no option reads weights from a file.

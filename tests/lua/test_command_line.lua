@@ -217,7 +217,7 @@ if t.sanitizer ~= "thread" then
                     ("timeout --preserve-status -k 20 -s %s 0.3 "):format(signal)
                     .. t.line("-e", code))
                 t.equal(found, status, code .. err)
-                t.equal(qk.clock() - before < 4, true, code)
+                t.equal(qk.clock() - before < 5, true, code) -- by no alarm
                 t.equal(#t.names(t.work, "begun") + #t.names(t.work, ".begun"), 0, "left behind")
             end
         end
@@ -230,9 +230,9 @@ if t.sanitizer ~= "thread" then
             "(('a'):rep(99)):find(('.-'):rep(50) .. 'b')",
         } do
             local before = qk.clock()
-            t.equal((t.shell("timeout --preserve-status -k 20 -s TERM 0.3 " .. t.line("-e", code))),
-                    143)
-            t.equal(qk.clock() - before > 4, true, code)
+            t.equal((t.shell("timeout --preserve-status -k 20 -s TERM 1 " .. t.line("-e", code))),
+                    143, code)
+            t.equal(qk.clock() - before < 15, true, code)
         end
     end)
 else

@@ -100,8 +100,8 @@ function text.brief(s, width)
     return beginning(text.printable(s:sub(1, last)), width - 3) .. "..."
 end
 
--- Of each type: how to pack it, the digits that every decimal keeps through it, and the least normal
--- number. Below that, fewer digits can be enough.
+-- Of each type: how to pack it, the digits that every decimal keeps through it, and the least
+-- normal number. Below that, fewer digits can be enough.
 local FLOATS = {
     f32 = {format = "<f", digits = 6, least = 0x1p-126},
     f64 = {format = "<d", digits = 15, least = 0x1p-1022},
