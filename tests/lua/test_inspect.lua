@@ -121,7 +121,7 @@ t.test("long keys, names and strings are cut in text, whole in JSON, and take no
     t.contains(out, ("\\xff"):rep(17) .. "...\n")
     t.contains(out, "  " .. ("字"):rep(34) .. "...  F32")
     t.contains(out, "[[[[[1, 2], [1, 2], ")
-    if t.sanitizer == "" then
+    if t.sanitizer == "" and t.emulator == "" then -- which would take minutes
         local info = reader.decode(t.succeed("inspect", path, "--json"))
         t.equal(info.metadata[1].key, key)
         t.equal(info.metadata[1].value.bytes, ("ff"):rep(5000000))
