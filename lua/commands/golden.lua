@@ -37,9 +37,11 @@ for byte = 0, 255 do UNHEX[("%02x"):format(byte)] = string.char(byte) end
 local reader = {}
 reader.__index = reader
 
+-- Only of a regular file: opening a FIFO or a device may block or do something.
 function reader.open(path)
-    local file, message = io.open(path, "rb")
-    local content
+    local size, message = qk.file_size(path)
+    local file, content
+    if size then file, message = io.open(path, "rb") end
     if file then
         content, message = file:read("a")
         file:close()
@@ -386,6 +388,7 @@ end
 -- A plugin that cannot be used is a usage error, with the reason why.
 local function check_plugin(name)
     if not name then return end
+    if name == "" then options.fail(golden, "--plugin needs the name of a plugin") end
     local reason = "no plugin is named " .. name
     for _, plugin in ipairs(qk.plugins()) do
         if plugin.name == name then

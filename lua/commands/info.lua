@@ -143,8 +143,8 @@ local function print_json(features, plugins, chosen)
         end
         type_list[i] = json.object("type", choice.type.name, "entries", entries)
     end
-    io.stdout:write(json.encode(json.object("version", qk._VERSION:match("%S+$"),
-        "features", feature_list, "plugins", plugin_list, "kernels", type_list)))
+    json.print(json.object("version", qk._VERSION:match("%S+$"),
+        "features", feature_list, "plugins", plugin_list, "kernels", type_list))
 end
 
 function info.run(args)

@@ -55,7 +55,12 @@ end
 -- What Lua says when it has no memory. It calls no message handler then.
 local NO_MEMORY = "not enough memory"
 
--- What is said of an error, and the exit status. `who` begins the message.
+-- Whether an error says that nobody reads standard output any more: nothing is said of that.
+local function is_broken_pipe(err)
+    return type(err) == "string" and err:find("broken pipe$") ~= nil
+end
+
+-- What is said of an error, if anything, and the exit status. `who` begins the message.
 local function explain(who, err)
     if failure.is(err) then
         local hint = err.hint and "\n" .. err.hint or ""
@@ -66,6 +71,7 @@ local function explain(who, err)
         return ("%s: %s"):format(who, text.printable(err.message)), exit
     end
     if err == NO_MEMORY then return who .. ": " .. err, failure.FAILED end
+    if is_broken_pipe(err) then return nil, failure.FAILED end
     if type(err) == "string" and err:find("interrupted$") then
         return who .. ": interrupted", failure.FAILED
     end
@@ -85,7 +91,7 @@ end
 
 -- Calls f(...). Returns true and its result; or false and the exit status, after printing what
 -- `explainer` makes of the error. That is called where the error is, with it and the number of
--- lines that a traceback has below f, and returns a message and the exit status.
+-- lines that a traceback has below f, and returns a message or nil, and the exit status.
 local function protected(who, explainer, f, ...)
     local below = traceback_length() + 1 -- xpcall's own
     local function handle(err) return {explainer(err, below)} end
@@ -95,7 +101,7 @@ local function protected(who, explainer, f, ...)
     local message, exit = who .. ": " .. tostring(result), failure.FAILED
     if type(result) == "table" then message, exit = result[1], result[2] end
     io.stdout:flush()
-    io.stderr:write(message, "\n")
+    if message then io.stderr:write(message, "\n") end
     return false, exit
 end
 
@@ -116,7 +122,10 @@ end
 -- What is said of an error in a script, as the stand-alone interpreter does.
 local function explain_chunk(err, below)
     if err == NO_MEMORY then return "qkern: " .. err, failure.FAILED end
-    if type(err) ~= "string" then
+    if is_broken_pipe(err) then return nil, failure.FAILED end
+    if type(err) == "number" then
+        err = tostring(err)
+    elseif type(err) ~= "string" then
         local meta = getmetatable(err)
         local readable = type(meta) == "table" and meta.__tostring or qk.is_error(err)
         err = readable and tostring(err) or ("(error object is a %s value)"):format(type(err))

@@ -21,8 +21,8 @@ either; the report says so. OUT appears only when it is complete, and may be IN.
 depend on the number of threads.
 
 A GLOB is matched against whole tensor names: * stands for any text, ? for one character, [a-z] for
-one of a set, [!a-z] for one that is not in it, \ before one of these for itself. --keep wins over
---only.
+one of a set, [!a-z] for one that is not in it, \ before one of these for itself, in a set, too.
+--keep wins over --only.
 
 Importance weights are not used: kernels for them are there for programs (quantize_weighted in
 'qkern info'), but no option reads weights from a file.
@@ -231,12 +231,14 @@ local function kernels_used(plans)
     return list
 end
 
--- Reads sizes back from the file that was written.
+-- Sizes, without opening the output: it may be one that only others can read.
 local function measure_output(out, plans)
-    local g <close> = qk.gguf(out)
-    local totals = {before = 0, after = 0, file_after = g:header().file_bytes}
-    for i, plan in ipairs(plans) do
-        plan.bytes = g:tensor(i).bytes
+    local size, message = qk.file_size(out)
+    if not size then failure.raise(failure.FAILED, "the output has gone: " .. message) end
+    local totals = {before = 0, after = 0, file_after = size}
+    for _, plan in ipairs(plans) do
+        local kind = qk.type(plan.kind)
+        plan.bytes = plan.tensor.elements // kind.block_elements * kind.block_bytes
         totals.before = totals.before + plan.tensor.bytes
         totals.after = totals.after + plan.bytes
     end
@@ -288,12 +290,12 @@ local function print_json(report)
                                  "version", k.version)
     end
     local totals = report.totals
-    io.stdout:write(json.encode(json.object(
+    json.print(json.object(
         "input", report.input, "output", report.output, "type", report.target,
         "threads", report.threads, "tensors", tensors,
         "bytes_before", totals.before, "bytes", totals.after,
         "file_bytes_before", totals.file_before, "file_bytes", totals.file_after,
-        "kernels", kernels, "notes", json.array(report.notes))))
+        "kernels", kernels, "notes", json.array(report.notes)))
 end
 
 function quantize.run(args)

@@ -2,11 +2,10 @@
 /*
  * The qkern executable: a Lua 5.4 state with the qkern module and the scripts of the commands built
  * in. What the commands do is in lua/commands; here is what only a process can do: its arguments,
- * signals, standard streams and exit status.
+ * standard streams and exit status; signals are in signals.c.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,42 +16,11 @@
 #include <lualib.h>
 
 #include "scripts.h"
+#include "signals.h"
 
 int luaopen_qkern(lua_State *L);
 
 enum { STATUS_FAILED = 1, STATUS_SIGNAL = 128 };
-
-static lua_State *volatile running; /* what the handler stops; NULL when that is over */
-static volatile sig_atomic_t caught;
-
-/* Runs in the Lua code at its next instruction, so that it unwinds and removes what it began. */
-static void stop(lua_State *L, lua_Debug *debug)
-{
-    (void)debug;
-    lua_sethook(L, NULL, 0, 0);
-    luaL_error(L, "interrupted");
-}
-
-/* lua_sethook is made to be called from a signal handler. A second signal ends the process. */
-static void signal_handle(int number)
-{
-    caught = number;
-    if (running != NULL)
-        lua_sethook(running, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
-}
-
-static void signals_catch(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action = {.sa_handler = signal_handle};
-        struct sigaction before;
-        action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
-        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    }
-}
 
 /*
  * A process may be started with a standard stream closed; the next file opened would take its place
@@ -73,7 +41,8 @@ static int stdout_finish(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "qkern: cannot write to standard output: %s\n", strerror(errno));
+    if (signals_caught() == 0)
+        fprintf(stderr, "qkern: cannot write to standard output: %s\n", strerror(errno));
     return status == 0 ? STATUS_FAILED : status;
 }
 
@@ -118,6 +87,7 @@ static int run(lua_State *L)
     char **argv = lua_touserdata(L, 2);
 
     luaL_openlibs(L);
+    signals_follow_coroutines(L);
     scripts_preload(L);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "qkern.commands.main");
@@ -161,18 +131,17 @@ int main(int argc, char **argv)
         fprintf(stderr, "qkern: not enough memory\n");
         return STATUS_FAILED;
     }
-    running = L;
-    signals_catch();
+    signals_catch(L);
     lua_pushcfunction(L, traceback);
     lua_pushcfunction(L, run);
     lua_pushinteger(L, argc);
     lua_pushlightuserdata(L, argv);
     if (lua_pcall(L, 2, 1, 1) == LUA_OK)
         status = status_take(L);
-    else if (caught == 0)
+    else if (signals_caught() == 0)
         error_print(L);
-    running = NULL;
+    signals_leave();
     status = stdout_finish(status);
     lua_close(L);
-    return caught == 0 ? status : STATUS_SIGNAL + caught;
+    return signals_caught() == 0 ? status : STATUS_SIGNAL + signals_caught();
 }

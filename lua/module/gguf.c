@@ -191,23 +191,130 @@ static uint64_t number_check(lua_State *L, int arg, const char *what, uint64_t c
     return (uint64_t)number - 1;
 }
 
-/* g:pair(i [, limit]): key, type and value of metadata number i; at most `limit` of an array. */
-static int reader_pair(lua_State *L)
+/* Stores metadata pair number `arg` of the reader at index 1, whose mapping it pushes. */
+static void pair_check(lua_State *L, int arg, qkern_gguf_pair *pair)
 {
     qkern_error error = QKERN_ERROR_INIT;
-    qkern_gguf_pair pair = {.struct_size = sizeof pair};
     qkern_gguf_header header;
-    lua_Integer limit = luaL_optinteger(L, 3, LUA_MAXINTEGER - 1);
     const qkern_gguf *g = gguf_check(L, 1);
 
     header_get(L, g, &header);
-    uint64_t i = number_check(L, 2, "metadata pair", header.metadata_count);
-    if (qkern_gguf_pair_get(g, i, &pair, &error) != QKERN_OK)
+    uint64_t i = number_check(L, arg, "metadata pair", header.metadata_count);
+    *pair = (qkern_gguf_pair){.struct_size = sizeof *pair};
+    if (qkern_gguf_pair_get(g, i, pair, &error) != QKERN_OK)
         error_raise(L, &error);
+}
+
+/* g:pair(i [, limit]): key, type and value of metadata number i; at most `limit` of an array. */
+static int reader_pair(lua_State *L)
+{
+    qkern_gguf_pair pair;
+    lua_Integer limit = luaL_optinteger(L, 3, LUA_MAXINTEGER - 1);
+
+    pair_check(L, 2, &pair);
     lua_pushlstring(L, pair.key, (size_t)pair.key_bytes);
     lua_pushstring(L, qkern_gguf_value_name(pair.value.value_type));
     push_value(L, &pair.value, limit);
     return 3;
+}
+
+/* An array of the metadata that is read piece by piece. Its user value is the mapping. */
+struct array {
+    qkern_gguf_value value;
+    uint64_t position; /* of the next element */
+};
+
+/* Pushes one over memory of the mapping at index `owner`. */
+static void array_push(lua_State *L, const qkern_gguf_value *value, int owner)
+{
+    owner = lua_absindex(L, owner);
+    struct array *array = lua_newuserdatauv(L, sizeof *array, 1);
+
+    *array = (struct array){.value = *value};
+    luaL_setmetatable(L, ARRAY_CLASS);
+    lua_pushvalue(L, owner);
+    lua_setiuservalue(L, -2, 1);
+}
+
+/* g:array(i): the array that is the value of metadata number i. */
+static int reader_array(lua_State *L)
+{
+    qkern_gguf_pair pair;
+
+    pair_check(L, 2, &pair); /* leaves the mapping on top */
+    if (pair.value.value_type != QKERN_GGUF_ARRAY)
+        error_raise_text(L, QKERN_E_TYPE, QKERN_NO_INDEX, "metadata pair %lld is %s, not an array",
+                         (long long)lua_tointeger(L, 2),
+                         qkern_gguf_value_name(pair.value.value_type));
+    array_push(L, &pair.value, -1);
+    return 1;
+}
+
+/* The array at index 1, whose mapping it pushes. */
+static struct array *array_check(lua_State *L)
+{
+    struct array *array = luaL_checkudata(L, 1, ARRAY_CLASS);
+    const struct mapping *m = NULL;
+
+    if (lua_getiuservalue(L, 1, 1) == LUA_TUSERDATA)
+        m = lua_touserdata(L, -1);
+    if (m == NULL || m->file == NULL)
+        error_raise_text(L, QKERN_E_ARGUMENT, QKERN_NO_INDEX,
+                         "the file that this array looks into is closed");
+    return array;
+}
+
+/* a:type(): of its elements. */
+static int array_type(lua_State *L)
+{
+    lua_pushstring(L, qkern_gguf_value_name(array_check(L)->value.element_type));
+    return 1;
+}
+
+/* #a: how many elements it has. */
+static int array_length(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)array_check(L)->value.count);
+    return 1;
+}
+
+/* How much of strings is taken at a time, in bytes. */
+enum { TAKE_BYTES = 1 << 16 };
+
+/*
+ * a:take(n): a list of the next elements, at most n, and fewer if they are long strings; nil at the
+ * end. An element that is an array is one of this kind, too.
+ */
+static int array_take(lua_State *L)
+{
+    struct array *array = array_check(L);
+    int owner = lua_gettop(L);
+    lua_Integer limit = luaL_checkinteger(L, 2);
+    lua_Integer taken = 0;
+    uint64_t bytes = 0;
+
+    luaL_argcheck(L, limit >= 1, 2, "expected at least 1");
+    lua_newtable(L);
+    while (taken < limit && bytes < TAKE_BYTES) {
+        qkern_error error = QKERN_ERROR_INIT;
+        qkern_gguf_value element = {.struct_size = sizeof element};
+        uint64_t position = array->position;
+        qkern_status status = qkern_gguf_array_next(&array->value, &position, &element, &error);
+        if (status == QKERN_E_NOT_FOUND)
+            break;
+        if (status != QKERN_OK)
+            error_raise(L, &error);
+        if (element.value_type == QKERN_GGUF_ARRAY)
+            array_push(L, &element, owner);
+        else
+            push_scalar(L, &element);
+        lua_rawseti(L, -2, ++taken);
+        array->position = position;
+        bytes += element.value_type == QKERN_GGUF_STRING ? element.bytes : 0;
+    }
+    if (taken == 0)
+        lua_pushnil(L);
+    return 1;
 }
 
 /* g:metadata(key): the value of a key, or nil. */
@@ -333,15 +440,19 @@ static int reader_tostring(lua_State *L)
 static const luaL_Reg mapping_metamethods[] = {{"__gc", mapping_close}, {NULL, NULL}};
 static const luaL_Reg metamethods[] = {
     {"__close", reader_close}, {"__tostring", reader_tostring}, {NULL, NULL}};
-static const luaL_Reg methods[] = {
-    {"close", reader_close},       {"header", reader_header},   {"pair", reader_pair},
-    {"metadata", reader_metadata}, {"tensor", reader_tensor},   {"find", reader_find},
-    {"data", reader_data},         {"release", reader_release}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"close", reader_close},       {"header", reader_header},
+                                   {"pair", reader_pair},         {"array", reader_array},
+                                   {"metadata", reader_metadata}, {"tensor", reader_tensor},
+                                   {"find", reader_find},         {"data", reader_data},
+                                   {"release", reader_release},   {NULL, NULL}};
+static const luaL_Reg array_metamethods[] = {{"__len", array_length}, {NULL, NULL}};
+static const luaL_Reg array_methods[] = {{"type", array_type}, {"take", array_take}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"gguf", reader_open}, {NULL, NULL}};
 
 void gguf_register(lua_State *L)
 {
     class_register(L, MAPPING_CLASS, mapping_metamethods, NULL);
     class_register(L, GGUF_CLASS, metamethods, methods);
+    class_register(L, ARRAY_CLASS, array_metamethods, array_methods);
     luaL_setfuncs(L, functions, 0);
 }

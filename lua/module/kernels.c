@@ -49,6 +49,10 @@ static uint32_t plugin_find(lua_State *L, const qkern *q, const char *name)
     qkern_record refused = {.name = NULL};
     uint32_t count = qkern_record_count(q);
 
+    if (name[0] == '\0') /* which is the name in records of folders and files that are no plugins */
+        error_raise_text(L, QKERN_E_NOT_FOUND, QKERN_NO_INDEX,
+                         "the name of a plugin is not empty; see 'qkern info'");
+
     for (uint32_t i = 0; i < count; i++) {
         qkern_record record = {.struct_size = sizeof record};
         if (qkern_record_get(q, i, &record, NULL) != QKERN_OK || strcmp(record.name, name) != 0)

@@ -18,6 +18,7 @@
 #include <qkern_gguf.h>
 
 /* The names of the metatables. */
+#define ARRAY_CLASS "qkern.array"
 #define BUFFER_CLASS "qkern.buffer"
 #define CONVERTER_CLASS "qkern.converter"
 #define ERROR_CLASS "qkern.error"

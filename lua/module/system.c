@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,11 +81,32 @@ static int system_files(lua_State *L)
     return 1;
 }
 
+/* qk.file_size(path): of a regular file; nil and the reason if there is none. Opens nothing. */
+static int system_file_size(lua_State *L)
+{
+    const char *path = cstring_check(L, 1);
+    struct stat facts;
+
+    if (stat(path, &facts) != 0) {
+        lua_pushnil(L);
+        lua_pushfstring(L, "%s: %s", path, strerror(errno));
+        return 2;
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        lua_pushnil(L);
+        lua_pushfstring(L, "%s: not a regular file", path);
+        return 2;
+    }
+    lua_pushinteger(L, (lua_Integer)facts.st_size);
+    return 1;
+}
+
 static const luaL_Reg folder_metamethods[] = {
     {"__gc", folder_close}, {"__close", folder_close}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"clock", system_clock},
                                      {"processors", system_processors},
                                      {"files", system_files},
+                                     {"file_size", system_file_size},
                                      {NULL, NULL}};
 
 void system_register(lua_State *L)

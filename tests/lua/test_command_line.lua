@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The executable: its usage, scripts, exit status, signals and streams.
+local qk = require "qkern"
 local t = require "testing"
 
 t.test("--version prints the version of the library", function()
@@ -102,6 +103,9 @@ t.test("an error in a script shows its traceback and has status 1", function()
     status, _, err = t.qkern("-e", "error {}")
     t.equal(status, 1)
     t.contains(err, "qkern: (error object is a table value)\n")
+    status, _, err = t.qkern("-e", "error(42)")
+    t.equal(status, 1)
+    t.contains(err, "qkern: 42\nstack traceback:")
     status, _, err = t.qkern("-e", "qk.blocks('Q4_0', 5)")
     t.equal(status, 1)
     t.contains(err, "5")
@@ -185,9 +189,105 @@ if t.sanitizer ~= "thread" then
         t.equal((t.shell("timeout --preserve-status -k 20 -s INT 0.5 " .. loop)), 130)
         t.equal((t.shell("timeout --preserve-status -k 20 -s TERM 0.5 " .. loop)), 143)
     end)
+
+    t.test("one signal ends a script wherever it is, and removes what it began", function()
+        local fifo = t.path "fifo"
+        t.equal((t.shell("mkfifo " .. t.quote(fifo))), 0)
+        local spin = "local function spin() while true do end end "
+        local writer = ("local w = qk.gguf_writer(%q) "):format(t.path "begun.gguf")
+        for _, code in ipairs {
+            spin .. writer .. "coroutine.wrap(spin)()",
+            spin .. writer .. "coroutine.resume(coroutine.create(spin))",
+            spin .. "coroutine.wrap(function() local f = coroutine.wrap(spin) f() end)()",
+            spin .. writer .. "while true do pcall(spin) end",
+            spin .. writer .. "while true do coroutine.resume(coroutine.create(spin)) end",
+            spin .. "local f = coroutine.wrap(function() while true do coroutine.yield() end end) "
+                .. "while true do f() end",
+            spin .. writer .. "local x <close> = setmetatable({}, {__close = spin}) spin()",
+            spin .. "local c = coroutine.create(function() local x <close> = setmetatable({}, "
+                .. "{__close = spin}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c)",
+            spin .. "coroutine.wrap(function() local x <close> = setmetatable({}, "
+                .. "{__close = spin}) error 'x' end)()",
+            writer .. ("io.open(%q)"):format(fifo),
+            ("local f = io.open(%q, 'r+') while true do f:read 'a' end"):format(fifo),
+        } do
+            for signal, status in pairs {INT = 130, TERM = 143} do
+                local before = qk.clock()
+                local found, _, err = t.shell(
+                    ("timeout --preserve-status -k 20 -s %s 0.3 "):format(signal)
+                    .. t.line("-e", code))
+                t.equal(found, status, code .. err)
+                t.equal(qk.clock() - before < 5, true, code) -- by no alarm
+                t.equal(#t.names(t.work, "begun") + #t.names(t.work, ".begun"), 0, "left behind")
+            end
+        end
+    end)
+
+    t.test("one signal ends also what no error can stop, some seconds later", function()
+        for _, code in ipairs {
+            "local function f() while true do end end xpcall(f, f)", -- no hooks in its handler
+            "setmetatable({}, {__gc = function() while true do end end}) collectgarbage()",
+            "(('a'):rep(99)):find(('.-'):rep(50) .. 'b')",
+        } do
+            local before = qk.clock()
+            t.equal((t.shell("timeout --preserve-status -k 20 -s TERM 1 " .. t.line("-e", code))),
+                    143, code)
+            t.equal(qk.clock() - before < 15, true, code)
+        end
+    end)
 else
-    print("SKIPPED one test: ThreadSanitizer delivers no signal to a loop without calls")
+    print("SKIPPED three tests: ThreadSanitizer delivers no signal to a loop without calls")
 end
+
+t.test("a reader of standard output that goes away ends a script without a word", function()
+    local begun = t.path "piped.gguf"
+    for _, code in ipairs {"while true do print 'x' end",
+                           ("local w = qk.gguf_writer(%q) while true do print 'x' end"):format(begun),
+                           "while true do pcall(print, 'x') end"} do
+        local _, out, err = t.shell("{ " .. t.line("-e", code) .. "; echo $? >&2; } | head -n 1")
+        t.equal(out, "x\n")
+        t.equal(err, "141\n", code)
+        t.equal(#t.names(t.work, "piped") + #t.names(t.work, ".piped"), 0, "left behind")
+    end
+end)
+
+t.test("coroutines are those of the stand-alone interpreter", function()
+    local function outcome(...)
+        local parts = table.pack(...)
+        for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+        return table.concat(parts, " ")
+    end
+    local co = coroutine.create(function(...)
+        local a, b = coroutine.yield(...)
+        return b, a
+    end)
+    t.equal(outcome(coroutine.resume(co, 1, nil, 3)), "true 1 nil 3")
+    t.equal(outcome(coroutine.resume(co, "a", "b")), "true b a")
+    t.equal(outcome(coroutine.resume(co)), "false cannot resume dead coroutine")
+    co = coroutine.create(function() error {} end)
+    t.equal(outcome(coroutine.resume(co)):find "^false table: " ~= nil, true)
+    t.equal(outcome(coroutine.close(co)):find "^false table: " ~= nil, true)
+    co = coroutine.running()
+    t.equal(outcome(coroutine.resume(co)), "false cannot resume non-suspended coroutine")
+    t.raises("cannot close a running coroutine", coroutine.close, co)
+    t.raises("coroutine expected", coroutine.resume, 1)
+    t.raises("coroutine expected", coroutine.close, 1)
+    t.raises("function expected", coroutine.wrap, 1)
+    local f = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end)
+    t.equal(outcome(f(), f(), f()), "1 2 3")
+    t.equal(outcome(f()), "")
+    t.raises("cannot resume dead coroutine", f)
+    local closed = false
+    f = coroutine.wrap(function()
+        local x <close> = setmetatable({}, {__close = function() closed = true end})
+        error "oh"
+    end)
+    t.equal(t.raises("oh", function() f() end):find "^[^\n]*:%d+: [^\n]*:%d+: oh$" ~= nil, true)
+    t.equal(closed, true)
+    local function nest(n) return n == 0 and "deep" or coroutine.wrap(nest)(n - 1) end
+    t.equal(nest(150), "deep")
+    t.raises("C stack overflow", nest, 300)
+end)
 
 -- Runs qkern with arguments in an address space of so many KiB.
 local function limited(kib, ...)
@@ -200,7 +300,9 @@ if t.sanitizer == "" then
         t.equal(status, 1)
         t.contains(err, "no memory or no threads for converting on 1024 threads")
     end)
+end
 
+if t.sanitizer == "" and t.emulator == "" then
     t.test("a script that runs out of memory has status 1 and says so", function()
         local script = t.path "memory.lua"
         for _, code in ipairs {
@@ -221,9 +323,7 @@ if t.sanitizer == "" then
         t.equal(select(2, limited(200000, "-e", "print(pcall(string.rep, 'x', 1 << 30))")),
                 "false\tnot enough memory\n")
     end)
-end
 
-if t.sanitizer == "" and t.emulator == "" then
     t.test("a program that has no memory for its own scripts has failed and says so", function()
         local floor, failures, whole = 2000, 0, t.succeed "help"
         while limited(floor, "help") > 2 do floor = floor + 250 end

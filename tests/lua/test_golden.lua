@@ -128,6 +128,21 @@ t.test("a folder without vectors or inputs has status 2", function()
     t.contains(err, "inputs.txt:3: input a: expected n=2 values, found 1")
 end)
 
+t.test("what is no regular file is refused at once", function()
+    for _, name in ipairs {"inputs.txt", "q8_0.txt"} do
+        for _, make in ipairs {"mkfifo ", "mkdir ", "ln -s /dev/zero "} do
+            vectors("q8_0.txt", q8_0)
+            local path = folder .. "/" .. name
+            os.remove(path)
+            t.equal((t.shell(make .. t.quote(path))), 0)
+            local status, out, err = t.shell("timeout 10 " .. t.line("golden", folder))
+            t.equal(status, 2, make .. name)
+            t.equal(out, "")
+            t.equal(err, ("qkern golden: cannot read %s: not a regular file\n"):format(path))
+        end
+    end
+end)
+
 t.test("a type without a kernel is counted as skipped, with the reason", function()
     vectors("iq4_nl.txt", "type iq4_nl id=20 block=32 bytes=18\ncase a n=32 kind=quant via=ref\n"
             .. "xref g1:32\nq " .. ("00"):rep(18) .. "\nend\n")
@@ -171,6 +186,10 @@ t.test("a plugin that is absent or was refused is a usage error with the reason"
     local status, _, err = t.qkern("golden", t.golden, "--plugin", "avx9")
     t.equal(status, 2)
     t.contains(err, "--plugin: no plugin is named avx9")
+    status, _, err = t.shell("QKERN_PLUGIN_PATH=" .. t.path "absent" .. " "
+        .. t.line("golden", t.golden, "--plugin", ""))
+    t.equal(status, 2)
+    t.contains(err, "--plugin needs the name of a plugin")
     status, _, err = t.shell("QKERN_MAX_ISA=scalar QKERN_PLUGIN_PATH=" .. t.plugins .. " "
         .. t.line("golden", t.golden, "--plugin", "drift"))
     t.equal(status, 2)

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- A file of 2 GiB is quantized within 256 MiB of resident memory. The file is sparse; it and the
--- output are removed afterwards.
+-- A file of 2 GiB is quantized within 256 MiB of resident memory, and one with a large array is
+-- inspected within 64 MiB. The files are sparse; they and the outputs are removed afterwards.
 local maker = require "gguf_maker"
+local qk = require "qkern"
 local t = require "testing"
 
 local GIB, LIMIT_KIB = 1 << 30, 256 << 10
@@ -37,5 +38,34 @@ for _, threads in ipairs {1, 7} do
     end)
 end
 t.test("the input is removed", function() t.equal(os.remove(input), true) end)
+
+-- Runs the command, then prints its peak on standard error.
+local INSPECT = [[
+assert(require("qkern.commands.inspect").run {..., json = true} == 0)
+for line in io.lines "/proc/self/status" do
+    local peak = line:match "^VmHWM:%s*(%d+) kB"
+    if peak then io.stderr:write(peak) end
+end
+]]
+
+if t.sanitizer == "" then
+    for _, case in ipairs {{"u8", 1, 20000000, 9}, {"f32", 4, 2000000, 9}, {"u64", 8, 2000000, 9},
+                           {"string", 8, 1000000, 10}} do
+        local kind, size, n, line = table.unpack(case)
+        t.test(("%d %s as JSON stay within 64 MiB and a minute"):format(n, kind), function()
+            local path, before = maker.sparse_array(t.path "array.gguf", kind, size, n), qk.clock()
+            local status, out, err = t.shell(t.line("-e", INSPECT, path) .. " | wc -c")
+            local seconds = qk.clock() - before
+            os.remove(path)
+            print(("peak resident memory for %d %s: %s KiB, %.1f s"):format(n, kind, err, seconds))
+            t.equal(status, 0)
+            t.equal(tonumber(err) < 64 << 10, true, err)
+            t.equal(tonumber(out) > n * line, true, out)
+            t.equal(seconds < 60, true)
+        end)
+    end
+else
+    print("SKIPPED tests of the memory of inspect: a sanitizer takes more")
+end
 
 t.finish()

@@ -117,6 +117,11 @@ t.test("kernels refuse wrong types, sizes and what is not there", function()
     t.equal(t.raises("", k.quantize, k, qk.f32(33)).status, "QKERN_E_LENGTH")
     t.equal(t.raises("", qk.kernel, "IQ4_NL").status, "QKERN_E_NOT_FOUND")
     t.raises("no plugin is named nothing", qk.kernel, "Q4_0", "nothing")
+    t.raises("the name of a plugin is not empty", qk.kernel, "Q4_0", "")
+    for _, f in ipairs {qk.dequantize, function(b) return qk.vec_dot(b, b) end} do
+        t.raises("argument #1: expected a buffer of an element type, found one of bytes", f,
+                 qk.bytes(34))
+    end
     t.raises("no vec_dot for Q8_K", qk.kernel("Q8_K").vec_dot, qk.kernel "Q8_K",
              qk.blocks("Q8_K", 256), qk.blocks("Q8_K", 256))
 end)
@@ -150,6 +155,51 @@ t.test("a GGUF file is read", function()
     t.equal(g:data(1):tobytes() == values(128), true)
     t.raises("absent", qk.gguf, t.path "absent")
     t.raises("zero byte", qk.gguf, "a\0b")
+end)
+
+t.test("an array of the metadata is read piece by piece", function()
+    local g = qk.gguf(t.write(t.path "arrays.gguf", maker.file({
+        {"n", "array", {type = "i8", 1, -2, 3}}, {"e", "array", {type = "f32"}}, {"s", "u8", 1},
+        {"b", "array", {type = "bool", false, true}},
+        {"a", "array", {type = "array", {type = "u64", -1},
+                        {type = "string", "x", ("y"):rep(1 << 16), "z"}}},
+    }, {})))
+    local a = g:array(1)
+    t.equal(a:type() .. #a, "i83")
+    t.equal(table.concat(a:take(2), " "), "1 -2")
+    t.equal(table.concat(a:take(math.maxinteger), " "), "3")
+    t.equal(a:take(1), nil)
+    t.equal(a:take(1), nil)
+    t.equal(g:array(2):take(9), nil)
+    t.equal(#g:array(2), 0)
+    t.equal(g:array(4):take(9)[1], false)
+    local outer = g:array(5)
+    g:close()
+    g = nil
+    collectgarbage()
+    local inner = outer:take(9)
+    outer = nil
+    collectgarbage()
+    t.equal(#inner, 2)
+    t.equal(inner[1]:type() .. inner[1]:take(1)[1], "u64-1")
+    t.equal(#inner[2]:take(9), 2, "no more after a long string")
+    t.equal(inner[2]:take(9)[1], "z")
+    t.raises("expected at least 1", a.take, a, 0)
+    g = qk.gguf(t.path "arrays.gguf")
+    t.raises("metadata pair 3 is u8, not an array", g.array, g, 3)
+    t.raises("metadata pair 6 of 5: there is none", g.array, g, 6)
+end)
+
+t.test("the size of a file is that of a regular file alone", function()
+    t.equal(qk.file_size(t.write(t.path "sized", "12345")), 5)
+    local size, reason = qk.file_size(t.path "absent")
+    t.equal(size, nil)
+    t.equal(reason, t.path "absent" .. ": No such file or directory")
+    for _, other in ipairs {t.work, "/dev/null"} do
+        size, reason = qk.file_size(other)
+        t.equal(size, nil)
+        t.equal(reason, other .. ": not a regular file")
+    end
 end)
 
 t.test("numbers in messages are counted from 1, as those in calls", function()

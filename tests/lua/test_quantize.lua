@@ -280,11 +280,11 @@ t.test("the output may be the input", function()
 end)
 
 t.test("a signal removes what was begun and ends with 128 and its number", function()
-    local input = maker.sparse(t.path "slow.gguf", 16 << 30) -- takes many times 0.3 s
+    local input = maker.sparse(t.path "slow.gguf", 16 << 30) -- takes many seconds
     for signal, status in pairs {INT = 130, TERM = 143} do
         t.write(sample_out, "what was there")
         local command = t.line("quantize", input, sample_out, "--type", "Q2_K", "--threads", 1)
-        local limit = ("timeout --preserve-status -k 20 -s %s 0.3 "):format(signal)
+        local limit = ("timeout --preserve-status -k 20 -s %s 1 "):format(signal)
         local found, _, err = t.shell(limit .. command)
         t.equal(found, status, err)
         t.equal(err, "qkern quantize: interrupted\n")
@@ -293,6 +293,40 @@ t.test("a signal removes what was begun and ends with 128 and its number", funct
     end
     os.remove(input)
 end)
+
+t.test("a limit to the size of files is an error, and nothing is left behind", function()
+    local folder = t.path "limit"
+    t.equal((t.shell("mkdir " .. t.quote(folder))), 0)
+    local status, _, err = t.shell("ulimit -f 64; "
+        .. t.line("quantize", t.sample, folder .. "/out.gguf", "--type", "Q8_0", "--quiet"))
+    t.equal(status, 1)
+    t.contains(err, "File too large")
+    t.equal(#qk.files(folder), 0)
+end)
+
+-- Runs the command as somebody who may not read everything.
+local plain = {t.shell "test $(id -u) != 0"}
+local as_user = plain[1] == 0 and "" or "setpriv --reuid 65534 --regid 65534 --clear-groups "
+if (t.shell(as_user .. t.line "--version")) == 0 then
+    t.test("an output that may not be read is reported as any other", function()
+        local folder = t.path "unreadable"
+        local out = folder .. "/out.gguf"
+        t.equal((t.shell(("mkdir %s && chmod 777 %s"):format(t.quote(folder), t.quote(folder)))), 0)
+        local command = as_user .. t.line("quantize", t.sample, out, "--type", "Q8_0")
+        local status, whole = t.shell(command)
+        t.equal(status, 0)
+        for _, before in ipairs {"chmod 200 ", "umask 0777; rm "} do
+            before = before .. t.quote(out)
+            local found, report, err = t.shell(("(%s; %s)"):format(before, command))
+            t.equal(found, 0, before)
+            t.equal(err, "")
+            t.equal(report, whole)
+            t.equal((t.shell(as_user .. "cat " .. t.quote(out))) ~= 0, true, "it can be read")
+        end
+    end)
+else
+    print "SKIPPED one test: this user may read every file, and cannot become another"
+end
 
 t.test("the report is aligned and names kernels, totals and ratio", function()
     local out = t.succeed("quantize", t.sample, t.path "report.gguf", "--type", "Q8_0")

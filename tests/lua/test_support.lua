@@ -29,6 +29,25 @@ t.test("a value is cut to a width of columns", function()
     t.equal(text.cut("字字字字字", 8), "字字...")
 end)
 
+t.test("of a long string a cell has the beginning, whatever its bytes, in next to no time", function()
+    for _, unit in ipairs {"a", "ä", "字", "😀", "\xff", "\0", "\\", "\u{202e}", "e\u{301}",
+                           "\xe5\xad"} do
+        for _, count in ipairs {1, 3, 20, 71, 72, 73, 200, 575, 576, 577, 3000} do
+            for _, lead in ipairs {"", "x", "xy", "xyz"} do
+                local s = lead .. unit:rep(count)
+                t.equal(text.brief(s, 72), text.cut(text.printable(s), 72), s)
+            end
+        end
+    end
+    t.equal(text.brief(("\u{301}"):rep(100000), 72), ("\u{301}"):rep(288) .. "...")
+    for _, unit in ipairs {"\xff", "字", "\u{301}", "\0", "a"} do
+        local s = unit:rep(5000000)
+        local before = os.clock()
+        t.equal(#text.brief(s, 72) < 600, true)
+        t.equal(os.clock() - before < 0.5, true)
+    end
+end)
+
 t.test("numbers are the shortest that read back", function()
     t.equal(text.float(string.unpack("<f", string.pack("<f", 1e-5)), "f32"), "1e-05")
     t.equal(text.float(string.unpack("<f", string.pack("<f", 1 / 3)), "f32"), "0.33333334")
@@ -42,6 +61,82 @@ t.test("numbers are the shortest that read back", function()
     t.equal(text.size(1536), "1.50 KiB")
 end)
 
+-- The number of `kind` ("f32", "f64") with these bits, an integer.
+local function float_of(kind, bits)
+    local integers, float = "<I4", "<f"
+    if kind == "f64" then integers, float = "<i8", "<d" end
+    return (string.unpack(float, string.pack(integers, bits)))
+end
+
+local function bits_of(kind, value)
+    return kind == "f64" and string.unpack("<i8", string.pack("<d", value))
+        or string.unpack("<I4", string.pack("<f", value))
+end
+
+-- Raises unless the text of a finite number reads back as the same bits, is a number of JSON, and
+-- none with fewer digits reads back.
+local function check_float(kind, value)
+    local found, bits = text.float(value, kind), bits_of(kind, value)
+    t.equal(bits_of(kind, tonumber(found)), bits, found)
+    t.equal(bits_of(kind, reader.decode(found)), bits, found)
+    local digits = #found:gsub("[eE].*", ""):gsub("[^0-9]", ""):gsub("^0+", ""):gsub("0+$", "")
+    for fewer = 1, digits - 1 do
+        local short = ("%." .. fewer .. "g"):format(value)
+        t.equal(bits_of(kind, tonumber(short)) ~= bits, true, short .. " is shorter than " .. found)
+    end
+end
+
+t.test("every finite number has the shortest text that reads back to its bits", function()
+    t.equal(text.float(-0.0, "f32"), "-0.0")
+    t.equal(text.float(-0.0, "f64"), "-0.0")
+    t.equal(text.float(0.0, "f64"), "0")
+    t.equal(text.float(0, "f64"), "0")
+    t.equal(text.float(3, "f64"), "3")
+    t.equal(text.float(float_of("f32", 1), "f32"), "1e-45")
+    t.equal(text.float(float_of("f64", 1), "f64"), "5e-324")
+    local edges = {
+        f32 = {0, 0x80000000, 1, 2, 0x7fffff, 0x800000, 0x800001, 0x3f7fffff, 0x3f800000,
+               0x3f800001, 0x4b7fffff, 0x4b800000, 0x7f7fffff, 0xff7fffff, 0x80000001},
+        f64 = {0, math.mininteger, 1, 2, 0xfffffffffffff, 0x10000000000000, 0x10000000000001,
+               0x3fefffffffffffff, 0x3ff0000000000000, 0x3ff0000000000001, 0x433fffffffffffff,
+               0x4340000000000000, 0x7fefffffffffffff, -0x10000000000001, math.mininteger + 1},
+    }
+    math.randomseed(7)
+    for kind, list in pairs(edges) do
+        for _, bits in ipairs(list) do check_float(kind, float_of(kind, bits)) end
+        for exponent = -330, 310 do
+            local value = tonumber("1e" .. exponent)
+            if kind == "f32" then value = float_of("f32", bits_of("f32", value)) end
+            if value - value == 0 then
+                check_float(kind, value)
+                check_float(kind, -value)
+            end
+        end
+        for n = 0, 62 do
+            check_float(kind, float_of(kind, bits_of(kind, (1 << n) + 0.0)))
+            check_float(kind, float_of(kind, bits_of(kind, (1 << n) + 1.0)))
+        end
+        for _ = 1, 5000 do
+            local bits = math.random(0)
+            local value = float_of(kind, kind == "f32" and bits & 0xffffffff or bits)
+            if value - value == 0 then check_float(kind, value) end
+            -- and subnormal ones
+            value = float_of(kind, bits & (kind == "f32" and 0x7fffff or 0xfffffffffffff))
+            check_float(kind, value)
+        end
+    end
+end)
+
+t.test("what is not finite has a text, and in JSON a string", function()
+    for _, kind in ipairs {"f32", "f64"} do
+        t.equal(text.float(0 / 0, kind), "nan")
+        t.equal(text.float(-(0 / 0), kind), "nan")
+        t.equal(text.float(math.huge, kind), "inf")
+        t.equal(text.float(-math.huge, kind), "-inf")
+    end
+    t.equal(json.encode(-0.0), "-0.0\n")
+end)
+
 t.test("globs match whole names, by character, in time that does not explode", function()
     local glob = require "qkern.commands.support.glob"
     local function match(pattern, name) return glob.compile(pattern)(name) end
@@ -53,13 +148,17 @@ t.test("globs match whole names, by character, in time that does not explode", f
         {"[a-c]", "d", false}, {"[!a-c]", "d", true}, {"[^a-c]", "a", false}, {"[äö]", "ö", true},
         {"[]a]", "]", true}, {"[a-]", "-", true}, {"[!]]", "x", true}, {"\\[x", "[x", true},
         {"\\*", "*", true}, {"\\*", "x", false}, {"\\", "\\", true},
+        {"x[\\]]y", "x]y", true}, {"x[\\]]y", "x\\]y", false}, {"[\\\\]", "\\", true},
+        {"[a\\-z]", "-", true}, {"[a\\-z]", "m", false}, {"[\\!a]", "!", true},
+        {"[+-\\]]", "A", true}, {"[\\a-\\c]", "b", true}, {"[!\\]]", "]", false},
         {"a.b%", "a.b%", true}, {"a.b", "axb", false}, {"*.[0-9].*", "blk.7.w", true},
     } do
         t.equal(match(case[1], case[2]), case[3], case[1] .. " on " .. case[2])
     end
     for pattern, reason in pairs {["\xff"] = "not UTF-8", ["[x"] = "unterminated [",
                                   ["a[]"] = "unterminated [", ["[!]"] = "unterminated [",
-                                  ["[a-"] = "unterminated ["} do
+                                  ["[a-"] = "unterminated [", ["[\\]"] = "unterminated [",
+                                  ["[\\"] = "unterminated [", ["[a-\\"] = "unterminated ["} do
         local compiled, why = glob.compile(pattern)
         t.equal(compiled, nil, pattern)
         t.contains(why, reason)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Globs over names: * any text, ? one character, [a-z] one of a set, [!a-z] one that is not in it,
--- a backslash before a character for itself.
+-- a backslash before a character for itself, also in a set.
 local glob = {}
 
 local STAR = {}
@@ -8,6 +8,13 @@ local ANY = {negated = true, ranges = {}}
 
 local function code(character)
     return utf8.codepoint(character)
+end
+
+-- The code point of a character in a set, at i or after a backslash there, and where it is; nil at
+-- the end.
+local function member(characters, i)
+    if characters[i] == "\\" then i = i + 1 end
+    return characters[i] and code(characters[i]), i
 end
 
 -- The set that begins at characters[i], a "[", and where it ends; nil if it has no end.
@@ -19,12 +26,14 @@ local function parse_set(characters, i)
     local j = first
     while characters[j] do
         if characters[j] == "]" and j > first then return set, j end
-        local low, high = code(characters[j]), nil
-        if characters[j + 1] == "-" and characters[j + 2] and characters[j + 2] ~= "]" then
-            high = code(characters[j + 2])
-            j = j + 2
+        local low, high
+        low, j = member(characters, j)
+        high = low
+        if characters[j + 1] == "-" and characters[j + 2] ~= "]" then
+            high, j = member(characters, j + 2)
         end
-        table.insert(set.ranges, {low, high or low})
+        if not high then return nil end
+        table.insert(set.ranges, {low, high})
         j = j + 1
     end
 end

@@ -68,28 +68,59 @@ function text.width(s)
     return width
 end
 
--- The longest beginning of s that takes at most `width` columns, with "..." if that is not all.
-function text.cut(s, width)
-    if text.width(s) <= width then return s end
-    local used = 3
+-- The longest beginning of s that takes at most `width` columns.
+local function beginning(s, width)
+    local used = 0
     for position, code in utf8.codes(s) do
         used = used + text.width(utf8.char(code))
-        if used > width then return s:sub(1, position - 1) .. "..." end
+        if used > width then return s:sub(1, position - 1) end
     end
     return s
 end
+
+-- s if it takes at most `width` columns, else the beginning that fits with "..." after it.
+function text.cut(s, width)
+    if text.width(s) <= width then return s end
+    return beginning(s, width - 3) .. "..."
+end
+
+-- The most bytes that are looked at for so many columns.
+function text.bytes_within(width)
+    return 8 * width
+end
+
+-- What text.cut(text.printable(s), width) gives, without looking at all of a long s. Of one whose
+-- characters take next to no columns less is shown.
+function text.brief(s, width)
+    local limit = text.bytes_within(width)
+    if #s <= limit then return text.cut(text.printable(s), width) end
+    -- whole characters: at most three bytes of the last one are left out
+    local last = limit
+    while last > limit - 3 and s:find("^[\x80-\xbf]", last + 1) do last = last - 1 end
+    return beginning(text.printable(s:sub(1, last)), width - 3) .. "..."
+end
+
+-- Of each type: how to pack it, the digits that every decimal keeps through it, and the least
+-- normal number. Below that, fewer digits can be enough.
+local FLOATS = {
+    f32 = {format = "<f", digits = 6, least = 0x1p-126},
+    f64 = {format = "<d", digits = 15, least = 0x1p-1022},
+}
 
 -- The shortest decimal that reads back as the same number of that type, "f32" or "f64".
 function text.float(value, type)
     if value ~= value then return "nan" end
     if value == math.huge then return "inf" end
     if value == -math.huge then return "-inf" end
-    local format = type == "f32" and "<f" or "<d"
-    local bits = string.pack(format, value)
-    for digits = type == "f32" and 6 or 15, 17 do
+    -- "%g" of a negative zero is "-0", which Lua and others read as an integer without a sign.
+    if value == 0 then return 1 / value < 0 and "-0.0" or "0" end
+    local float = FLOATS[type]
+    local bits = string.pack(float.format, value)
+    for digits = math.abs(value) < float.least and 1 or float.digits, 16 do
         local decimal = ("%." .. digits .. "g"):format(value)
-        if string.pack(format, tonumber(decimal)) == bits then return decimal end
+        if string.pack(float.format, tonumber(decimal)) == bits then return decimal end
     end
+    return ("%.17g"):format(value) -- enough for every number
 end
 
 -- An integer as it is in a field of that type: Lua's integers above 2^63 - 1 are negative.

@@ -61,4 +61,16 @@ function maker.sparse(path, bytes)
     return path
 end
 
+-- Writes a file with one pair of metadata, "k": an array of n zeros of a type of `size` bytes, or
+-- of n empty strings. They take no place on the disk.
+function maker.sparse_array(path, kind, size, n)
+    local file = assert(io.open(path, "wb"))
+    file:write("GGUF", string.pack("<I4I8I8", 3, 0, 1), string.pack("<s8I4", "k", TYPES.array),
+               string.pack("<I4I8", TYPES[kind], n))
+    file:seek("cur", size * n - 1)
+    file:write(("\0"):rep(64))
+    assert(file:close())
+    return path
+end
+
 return maker
