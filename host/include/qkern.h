@@ -224,8 +224,8 @@ QKERN_API qkern_status qkern_vec_dot(qkern *q, uint32_t type, uint64_t n, const 
 
 /*
  * Verifies a row's data: every stored scale, minimum, sum and element and every value that the
- * blocks stand for is finite (QKERN_E_NONFINITE) and the sums in Q8_K blocks are those of their codes (QKERN_E_DATA). error->index is the first
- * element of the offending block.
+ * blocks stand for is finite (QKERN_E_NONFINITE) and the sums in Q8_K blocks are those of their
+ * codes (QKERN_E_DATA). error->index is the first element of the offending block.
  */
 QKERN_API qkern_status qkern_check_blocks(uint32_t type, uint64_t n, const void *blocks,
                                           uint64_t blocks_bytes, qkern_error *error);
