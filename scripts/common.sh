@@ -31,8 +31,15 @@ as_root() {
     fi
 }
 
+# NAME is of this machine's architecture, NAME:ARCHITECTURE of the one named.
 package_installed() {
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+    local architecture
+    case $1 in
+    *:*) architecture=${1#*:} ;;
+    *) architecture=$(dpkg --print-architecture) ;;
+    esac
+    dpkg-query -W -f='${db:Status-Status} ${Architecture}\n' "${1%:*}" 2>/dev/null |
+        grep -qxE "installed ($architecture|all)"
 }
 
 # Installs those of the named packages that are missing. A name may end in :ARCHITECTURE. Does
