@@ -399,6 +399,7 @@ qkern_status manifest_elf(const struct bytes *file, uint32_t arch, struct manife
     struct programs programs;
     uint8_t header[HEADER_SIZE];
 
+    programs.count = 0;
     qkern_status status = header_read(file, arch, header, finding);
     if (status == QKERN_OK)
         status = programs_read(file, header, &programs, finding);
