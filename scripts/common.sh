@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 # What the scripts share: messages, and packages of Debian 12. Read with `.`, not run.
 
+# What group or others can write is not loaded as a plugin.
+umask 022
+
 say() {
     printf '\n== %s\n' "$*"
 }
