@@ -105,7 +105,7 @@ t.test("floats of every kind, negative zero too, are there in text and in JSON",
     t.contains(out, "[-0.0, 0, 1, -1.5, 1e-45, 3.4028235e+38, nan, inf, ...]\n")
 end)
 
-t.test("long keys, names and strings are cut in text, whole in JSON, and take no time", function()
+t.test("long keys, names and strings are cut in text, whole in JSON, and take little time", function()
     local key, name = ("k\27"):rep(32767), ("字"):rep(21000)
     local bytes, deep = ("\xff"):rep(5000000), {type = "u8", 1, 2}
     for _ = 1, 4 do deep = {type = "array", deep, deep, deep, deep, deep, deep, deep, deep} end
@@ -113,9 +113,9 @@ t.test("long keys, names and strings are cut in text, whole in JSON, and take no
         {key, "string", bytes}, {"list", "array", {type = "string", bytes, "x"}},
         {"deep", "array", deep},
     }, {{name, 0, {2}, maker.floats(2, math.sin)}}))
-    local before = qk.clock()
-    local out = t.succeed("inspect", path)
-    t.equal(qk.clock() - before < 3, true)
+    -- Of the processor's time, and far more than linear work needs anywhere.
+    local status, out, err = t.shell("ulimit -t 60; " .. t.line("inspect", path))
+    t.equal(status, 0, err)
     t.equal(#out < 2000, true)
     t.contains(out, "  " .. ("k\\x1b"):rep(13) .. "k\\x1...  string")
     t.contains(out, ("\\xff"):rep(17) .. "...\n")

@@ -52,7 +52,7 @@ if t.sanitizer == "" then
     for _, case in ipairs {{"u8", 1, 20000000, 9}, {"f32", 4, 2000000, 9}, {"u64", 8, 2000000, 9},
                            {"string", 8, 1000000, 10}} do
         local kind, size, n, line = table.unpack(case)
-        t.test(("%d %s as JSON stay within 64 MiB and a minute"):format(n, kind), function()
+        t.test(("%d %s as JSON stay within 64 MiB"):format(n, kind), function()
             local path, before = maker.sparse_array(t.path "array.gguf", kind, size, n), qk.clock()
             local status, out, err = t.shell(t.line("-e", INSPECT, path) .. " | wc -c")
             local seconds = qk.clock() - before
@@ -61,7 +61,6 @@ if t.sanitizer == "" then
             t.equal(status, 0)
             t.equal(tonumber(err) < 64 << 10, true, err)
             t.equal(tonumber(out) > n * line, true, out)
-            t.equal(seconds < 60, true)
         end)
     end
 else

@@ -126,6 +126,20 @@ function testing.shell(command)
     return how == "signal" and 128 + code or code, testing.read(out), testing.read(err)
 end
 
+-- Runs a shell command in the foreground, and sends it a signal as soon as the shell command `ready`
+-- succeeds; the command must be one that a shell can exec. Returns the same as shell. There is no
+-- other limit than the time that ctest gives: what waits for a fixed time is wrong on some machine.
+function testing.signalled(signal, ready, command)
+    local process = testing.path "process"
+    os.remove(process)
+    local inner = ("echo $$ >%s; exec %s"):format(testing.quote(process), command)
+    local watch = ("while ! test -s %s; do sleep 0.02; done; pid=$(cat %s); "
+        .. "while ! { %s; } && kill -0 $pid; do sleep 0.02; done; kill -s %s $pid"):format(
+        testing.quote(process), testing.quote(process), ready, signal)
+    return testing.shell(("{ { %s; } </dev/null >/dev/null 2>&1 & }; sh -c %s; status=$?; wait; "
+        .. "(exit $status)"):format(watch, testing.quote(inner)))
+end
+
 -- The words of a command line of qkern, quoted.
 function testing.line(...)
     local words = {testing.emulator, testing.quote(testing.command)}
@@ -155,6 +169,11 @@ function testing.names(folder, prefix)
     end
     table.sort(names)
     return names
+end
+
+-- Raises if the test's folder holds a temporary file of the writer of GGUF files.
+function testing.nothing_left_behind()
+    testing.equal(table.concat(testing.names(testing.work, ".qkern-"), " "), "", "left behind")
 end
 
 -- The SHA-256 of each string, in order.
