@@ -77,7 +77,7 @@ function(qkern_add_test name)
     QKERN_TEST_SHARED_DIR="${QKERN_SHARED_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} qkern_cmocka)
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
+    set(arg_TIMEOUT 900)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES
