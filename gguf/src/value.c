@@ -266,16 +266,28 @@ static qkern_status kind_error(const char *call, const char *expected,
                      kinds[value->value_type].name, expected);
 }
 
-qkern_status qkern_gguf_value_u64(const qkern_gguf_value *value, uint64_t *out, qkern_error *error)
+/* The number of an integer or a bool, for `call`. */
+static qkern_status integer_read(const qkern_gguf_value *value, const void *out, const char *call,
+                                 number *n, qkern_error *error)
 {
-    static const char call[] = "qkern_gguf_value_u64";
     qkern_status status = value_argument(value, out, call, error);
 
     if (status != QKERN_OK)
         return status;
-    number n = number_read(value);
-    if (n.kind == NOT_A_NUMBER || n.kind == REAL)
+    *n = number_read(value);
+    if (n->kind == NOT_A_NUMBER || n->kind == REAL)
         return kind_error(call, "an integer or a bool", value, error);
+    return QKERN_OK;
+}
+
+qkern_status qkern_gguf_value_u64(const qkern_gguf_value *value, uint64_t *out, qkern_error *error)
+{
+    static const char call[] = "qkern_gguf_value_u64";
+    number n;
+    qkern_status status = integer_read(value, out, call, &n, error);
+
+    if (status != QKERN_OK)
+        return status;
     if (n.kind == NEGATIVE)
         return error_set(error, QKERN_E_LIMIT, QKERN_NO_INDEX, "%s: %lld is negative", call,
                          (long long)(int64_t)n.integer);
@@ -286,13 +298,11 @@ qkern_status qkern_gguf_value_u64(const qkern_gguf_value *value, uint64_t *out, 
 qkern_status qkern_gguf_value_i64(const qkern_gguf_value *value, int64_t *out, qkern_error *error)
 {
     static const char call[] = "qkern_gguf_value_i64";
-    qkern_status status = value_argument(value, out, call, error);
+    number n;
+    qkern_status status = integer_read(value, out, call, &n, error);
 
     if (status != QKERN_OK)
         return status;
-    number n = number_read(value);
-    if (n.kind == NOT_A_NUMBER || n.kind == REAL)
-        return kind_error(call, "an integer or a bool", value, error);
     if (n.kind == NOT_NEGATIVE && n.integer > INT64_MAX)
         return error_set(error, QKERN_E_LIMIT, QKERN_NO_INDEX, "%s: %llu does not fit 63 bits",
                          call, (unsigned long long)n.integer);
