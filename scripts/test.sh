@@ -159,11 +159,10 @@ stage_cpus() {
     tests/tools/info-emulated.sh build
 }
 
-# The bounds on memory (label large) are those of a process, not of an emulator that runs it.
 stage_aarch64() {
     configure aarch64
     build aarch64
-    run_tests aarch64 --label-exclude large
+    run_tests aarch64
     tests/tools/info-emulated.sh build-aarch64
 }
 

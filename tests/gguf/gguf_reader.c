@@ -770,9 +770,6 @@ static void the_time_grows_with_the_number_of_pairs_not_with_its_square(void **s
     double few = time_of_pairs(QKERN_GGUF_METADATA_LIMIT / 16);
     double many = time_of_pairs(QKERN_GGUF_METADATA_LIMIT);
 
-    if (many >= 100 * few) /* what disturbed one run does not disturb the next */
-        many = time_of_pairs(QKERN_GGUF_METADATA_LIMIT);
-
     (void)state;
     print_message("65536 pairs: %.3f s, 1048576 pairs: %.3f s\n", few, many);
     /* Sixteen times as many; squared it would be 256 times. */

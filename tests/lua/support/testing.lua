@@ -127,14 +127,16 @@ function testing.shell(command)
 end
 
 -- Runs a shell command in the foreground, and sends it a signal as soon as the shell command `ready`
--- succeeds; the command must be one that a shell can exec. Returns the same as shell. There is no
--- other limit than the time that ctest gives: what waits for a fixed time is wrong on some machine.
+-- succeeds: what waits for a fixed time is wrong on some machine. The command must be one that a
+-- shell can exec; one that has not ended a minute later is killed. Returns the same as shell.
 function testing.signalled(signal, ready, command)
     local process = testing.path "process"
     os.remove(process)
     local inner = ("echo $$ >%s; exec %s"):format(testing.quote(process), command)
     local watch = ("while ! test -s %s; do sleep 0.02; done; pid=$(cat %s); "
-        .. "while ! { %s; } && kill -0 $pid; do sleep 0.02; done; kill -s %s $pid"):format(
+        .. "while ! { %s; } && kill -0 $pid; do sleep 0.02; done; kill -s %s $pid; "
+        .. "i=0; while kill -0 $pid && test $((i += 1)) -lt 600; do sleep 0.1; done; "
+        .. "kill -s KILL $pid"):format(
         testing.quote(process), testing.quote(process), ready, signal)
     return testing.shell(("{ { %s; } </dev/null >/dev/null 2>&1 & }; sh -c %s; status=$?; wait; "
         .. "(exit $status)"):format(watch, testing.quote(inner)))
