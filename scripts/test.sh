@@ -40,7 +40,7 @@ run_tests() { # preset, then arguments of ctest
 sources() { # glob...
     local glob
     for glob in "$@"; do
-        find . -path './build*' -prune -o -path ./out -prune -o -path ./tests/abi/frozen-1.0 -prune \
+        find . -path './build*' -prune -o -path ./out -prune -o -path './tests/abi/frozen-1.*' -prune \
             -o -name "$glob" -type f -print | cut -c 3-
     done
 }

@@ -336,10 +336,11 @@ QKERN_API qkern_status qkern_record_get(const qkern *q, uint32_t index, qkern_re
     X(QUANTIZE, 0, "quantize")                                                                     \
     X(DEQUANTIZE, 1, "dequantize")                                                                 \
     X(VEC_DOT, 2, "vec_dot")                                                                       \
-    X(QUANTIZE_WEIGHTED, 3, "quantize_weighted")
+    X(QUANTIZE_WEIGHTED, 3, "quantize_weighted")                                                   \
+    X(VEC_DOT_ROWS, 4, "vec_dot_rows")
 
 #define QKERN_ENTRY_CONSTANT(IDENTIFIER, VALUE, NAME) QKERN_ENTRY_##IDENTIFIER = VALUE,
-enum qkern_entry { QKERN_ENTRIES(QKERN_ENTRY_CONSTANT) QKERN_ENTRY_LIMIT = 4 };
+enum qkern_entry { QKERN_ENTRIES(QKERN_ENTRY_CONSTANT) QKERN_ENTRY_LIMIT = 5 };
 #undef QKERN_ENTRY_CONSTANT
 
 QKERN_API const char *qkern_entry_name(uint32_t entry);

@@ -13,6 +13,7 @@ static const size_t entry_offsets[QKERN_ENTRY_LIMIT] = {
     [QKERN_ENTRY_DEQUANTIZE] = offsetof(struct qkern_kernel, dequantize),
     [QKERN_ENTRY_VEC_DOT] = offsetof(struct qkern_kernel, vec_dot),
     [QKERN_ENTRY_QUANTIZE_WEIGHTED] = offsetof(struct qkern_kernel, quantize_weighted),
+    [QKERN_ENTRY_VEC_DOT_ROWS] = offsetof(struct qkern_kernel, vec_dot_rows),
 };
 
 /* All entry points are function pointers of one size, so bytes can be moved for any of them. */
@@ -202,9 +203,10 @@ static qkern_status kernel_check(const struct qkern_kernel *kernel, const qkern_
                     facts[i].name);
         return finding_compare(finding, expected, found);
     }
-    if (kernel->dot_type == QKERN_TYPE_NONE && kernel->vec_dot != NULL)
-        return finding_set(finding, QKERN_E_FORMAT,
-                           "%s: has a vec_dot, though the type has no dot type", type->name);
+    if (kernel->dot_type == QKERN_TYPE_NONE &&
+        (kernel->vec_dot != NULL || kernel->vec_dot_rows != NULL))
+        return finding_set(finding, QKERN_E_FORMAT, "%s: has a %s, though the type has no dot type",
+                           type->name, kernel->vec_dot != NULL ? "vec_dot" : "vec_dot_rows");
     qkern_status status = QKERN_OK;
     for (uint32_t entry = 0; entry < QKERN_ENTRY_LIMIT && status == QKERN_OK; entry++)
         status = code_check(image, (const char *)kernel + entry_offsets[entry], type->name,

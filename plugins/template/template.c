@@ -63,8 +63,8 @@ static float q8_0_vec_dot(uint64_t n, const void *weights, const void *activatio
 }
 
 /* The order of the fields: quantize, dequantize, vec_dot, quantize_weighted. */
-static const struct qkern_kernel q8_0 = {QKERN_KERNEL_HEAD(Q8_0), NULL, q8_0_dequantize,
-                                         q8_0_vec_dot, NULL};
+static const struct qkern_kernel q8_0 = {QKERN_KERNEL_HEAD(Q8_0), .dequantize = q8_0_dequantize,
+                                         .vec_dot = q8_0_vec_dot};
 
 static const struct qkern_kernel *const kernels[] = {&q8_0};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of ABI 1.0, held at compile time and, so that a mismatch can be read, at run time.
- * Also writes the constants of the headers, to be compared with those of 1.0 (constants-1.0.txt).
+ * The layout of ABI 1.0 and 1.1, held at compile time and, so that a mismatch can be read, at run
+ * time. Also writes the constants of the headers, to be compared with those of each minor
+ * (constants-1.N.txt).
  *
  * Nothing here may ever change, only be added to: it describes files and programs that exist.
  */
@@ -50,6 +51,7 @@
     F(qkern_kernel, dequantize, 32, 8)                                                             \
     F(qkern_kernel, vec_dot, 40, 8)                                                                \
     F(qkern_kernel, quantize_weighted, 48, 8)                                                      \
+    F(qkern_kernel, vec_dot_rows, 56, 8)                                                           \
     F(qkern_block_q4_0, d, 0, 2)                                                                   \
     F(qkern_block_q4_0, qs, 2, 16)                                                                 \
     F(qkern_block_q4_1, d, 0, 2)                                                                   \
@@ -99,6 +101,9 @@
     G(qkern_plugin, get_extension, 32)                                                             \
     G(qkern_kernel, quantize_weighted, 56)
 
+/* Likewise for what 1.1 appended. */
+#define GROWN_IN_1_1(G) G(qkern_kernel, vec_dot_rows, 64)
+
 /* B(struct, type, size): blocks never change. */
 #define BLOCKS(B)                                                                                  \
     B(qkern_block_q4_0, Q4_0, 18)                                                                  \
@@ -126,6 +131,13 @@ FIELDS(CHECK_FIELD)
     _Static_assert(QKERN_ABI_MINOR == 0 ? sizeof(struct S) == (SIZE) : sizeof(struct S) >= (SIZE), \
                    #S " has another size");
 GROWING(CHECK_GROWING)
+
+#define CHECK_GROWN_IN_1_1(S, LAST, SIZE)                                                          \
+    _Static_assert(offsetof(struct S, LAST) + sizeof(((struct S *)0)->LAST) == (SIZE),             \
+                   #S " has padding at its end");                                                  \
+    _Static_assert(QKERN_ABI_MINOR == 1 ? sizeof(struct S) == (SIZE) : sizeof(struct S) >= (SIZE), \
+                   #S " has another size");
+GROWN_IN_1_1(CHECK_GROWN_IN_1_1)
 
 #define CHECK_BLOCK(S, TYPE, SIZE)                                                                 \
     _Static_assert(sizeof(struct S) == (SIZE), #S " has another size");                            \
@@ -184,10 +196,9 @@ static const struct constant {
     {"type none", QKERN_TYPE_NONE},
 };
 
-static void constants_of_version_1_0_keep_name_and_value(void **state)
+static void compare_constants(const char *path, size_t expected_count)
 {
-    (void)state;
-    FILE *golden = fopen(QKERN_TEST_SOURCE_DIR "/abi/constants-1.0.txt", "r");
+    FILE *golden = fopen(path, "r");
     char line[128];
     size_t count = 0;
 
@@ -206,11 +217,18 @@ static void constants_of_version_1_0_keep_name_and_value(void **state)
             if (strcmp(constants[i].name, line) == 0)
                 found = &constants[i];
         if (found == NULL || found->value != value)
-            fail_msg("%s: %llu in 1.0, now %s", line, value, found ? "another value" : "gone");
+            fail_msg("%s: %llu in %s, now %s", line, value, path, found ? "another value" : "gone");
         count++;
     }
     fclose(golden);
-    assert_int_equal(count, 239);
+    assert_int_equal(count, expected_count);
+}
+
+static void constants_of_each_minor_keep_name_and_value(void **state)
+{
+    (void)state;
+    compare_constants(QKERN_TEST_SOURCE_DIR "/abi/constants-1.0.txt", 239);
+    compare_constants(QKERN_TEST_SOURCE_DIR "/abi/constants-1.1.txt", 1);
 }
 
 static void entry_symbol_and_note_owner_are_those_of_major_1(void **state)
@@ -229,7 +247,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_stand_where_version_1_0_put_them),
-        cmocka_unit_test(constants_of_version_1_0_keep_name_and_value),
+        cmocka_unit_test(constants_of_each_minor_keep_name_and_value),
         cmocka_unit_test(entry_symbol_and_note_owner_are_those_of_major_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

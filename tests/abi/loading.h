@@ -101,6 +101,27 @@ static inline void compare_q8_0(const qkern *q, const char *name)
     }
 }
 
+/* vec_dot_rows of Q8_0 has the bits of the scalar vec_dot, row by row, and leaves the gaps alone.
+ */
+static inline void compare_q8_0_rows(const qkern *q, const char *name)
+{
+    enum { BLOCKS = 13, ROWS = 5 };
+    static struct qkern_block_q8_0 weights[COMPARED_BLOCKS], activations[COMPARED_BLOCKS];
+    const struct qkern_kernel *scalar = kernel_of(q, "scalar", QKERN_TYPE_Q8_0);
+    float out[ROWS + 1] = {0};
+
+    fill_q8_0(weights, 3);
+    fill_q8_0(activations, 4);
+    kernel_of(q, name, QKERN_TYPE_Q8_0)
+        ->vec_dot_rows(32 * (BLOCKS - 1), ROWS, out, weights, BLOCKS * sizeof *weights,
+                       activations);
+    for (uint64_t r = 0; r < ROWS; r++) {
+        float expected = scalar->vec_dot(32 * (BLOCKS - 1), weights + r * BLOCKS, activations);
+        assert_memory_equal(&expected, &out[r], sizeof expected);
+    }
+    assert_memory_equal(&out[ROWS], &(float){0}, sizeof(float));
+}
+
 /* The kernel that is chosen for an entry point is this plugin's. */
 static inline void assert_chosen(const qkern *q, const char *name, uint32_t type, uint32_t entry)
 {

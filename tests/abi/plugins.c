@@ -52,10 +52,21 @@ static void compare_f32_dequantize(const qkern *q, const char *name)
 static void a_plugin_of_abi_1_0_still_loads_and_computes(void **state)
 {
     (void)state;
-    qkern *q = open_with("frozen.so");
+    qkern *q = open_with("frozen-1.0.so");
     compare_q8_0(q, "frozen");
     assert_chosen(q, "frozen", QKERN_TYPE_Q8_0, QKERN_ENTRY_VEC_DOT);
     assert_chosen(q, "scalar", QKERN_TYPE_Q8_0, QKERN_ENTRY_QUANTIZE);
+    assert_chosen(q, "scalar", QKERN_TYPE_Q8_0, QKERN_ENTRY_VEC_DOT_ROWS);
+    close_instance(q);
+}
+
+static void a_plugin_of_abi_1_1_still_loads_and_computes_rows(void **state)
+{
+    (void)state;
+    qkern *q = open_with("frozen-1.1.so");
+    compare_q8_0(q, "frozen-1.1");
+    compare_q8_0_rows(q, "frozen-1.1");
+    assert_chosen(q, "frozen-1.1", QKERN_TYPE_Q8_0, QKERN_ENTRY_VEC_DOT_ROWS);
     close_instance(q);
 }
 
@@ -127,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plugin_of_abi_1_0_still_loads_and_computes),
+        cmocka_unit_test(a_plugin_of_abi_1_1_still_loads_and_computes_rows),
         cmocka_unit_test(a_plugin_in_cxx_loads_and_computes),
         cmocka_unit_test(a_plugin_with_larger_structs_and_an_unknown_extension_loads),
         cmocka_unit_test(unknown_feature_bits_are_refused_by_name_of_the_bit),

@@ -219,8 +219,8 @@ static void iq4_nl_quantize(uint64_t n, const float *x, void *blocks)
 /* A plugin may have types that this version has no check for: no unchecked result is given. */
 static void types_without_a_check_are_named(void **state)
 {
-    static const struct qkern_kernel iq4_nl = {QKERN_KERNEL_HEAD(IQ4_NL), iq4_nl_quantize, NULL,
-                                               NULL, NULL};
+    static const struct qkern_kernel iq4_nl = {QKERN_KERNEL_HEAD(IQ4_NL),
+                                               .quantize = iq4_nl_quantize};
     static const struct qkern_kernel *const kernels[] = {&iq4_nl};
     static const struct qkern_manifest manifest =
         QKERN_MANIFEST("iq", "1.0", 0, QKERN_TIER_SCALAR, 0, 0);

@@ -109,7 +109,7 @@ static void needs_that_are_not_met_are_named(void **state)
     world_add(world, "beyond", "beyond.so");
     qkern *q = world_open(world, NULL);
     assert_record(q, "/newer.so", QKERN_STAGE_NEEDS, QKERN_E_ABI, "needs a newer libqkern");
-    assert_string_equal(record_of(q, "/newer.so").expected, "ABI 1.0 or older");
+    assert_string_equal(record_of(q, "/newer.so").expected, "ABI 1.1 or older");
     assert_string_equal(record_of(q, "/newer.so").found, "ABI 1.7");
     assert_record(q, "/unknown.so", QKERN_STAGE_NEEDS, QKERN_E_FEATURE, "30");
     assert_record(q, "/beyond.so", QKERN_STAGE_NEEDS, QKERN_E_LIMIT, "tier is out of range");

@@ -168,8 +168,8 @@ static void the_explanation_names_every_candidate_and_the_reason(void **state)
              "  not partial 1.0 (%s/a.so): has a kernel for F32, but without quantize\n"
              "  not high-too 1.2 (%s/c.so): tier 200 too, but found later\n"
              "  not low 1.2 (%s/d.so): tier 100 is lower than 200\n"
-             "  not newer 1.2 (%s/e.so): needs a newer libqkern: the plugin uses what ABI 1.0 does "
-             "not have (expected ABI 1.0 or older, found ABI 1.7)\n"
+             "  not newer 1.2 (%s/e.so): needs a newer libqkern: the plugin uses what ABI 1.1 does "
+             "not have (expected ABI 1.1 or older, found ABI 1.7)\n"
              "  not (%s/f.so): a text file, not a plugin\n"
              "  not scalar " QKERN_VERSION " (built in): tier 0 is lower than 200\n",
              folder, folder, folder, folder, folder, folder);

@@ -16,8 +16,7 @@ struct bend {
     struct qkern_plugin entry;
 };
 
-static const struct qkern_kernel f32_kernel = {
-    QKERN_KERNEL_HEAD(F32), mark_quantize, mark_dequantize, mark_vec_dot, mark_quantize_weighted};
+static const struct qkern_kernel f32_kernel = {QKERN_KERNEL_HEAD(F32), MARK_ENTRIES};
 
 static void bend_init(struct bend *bend)
 {
@@ -82,7 +81,7 @@ static void a_static_plugin_goes_through_the_same_needs(void **state)
     bend_init(&bend);
     bend.manifest.abi_minor_needed = 3;
     assert_outcome(world, &bend, QKERN_STAGE_NEEDS, QKERN_E_ABI, "needs a newer libqkern",
-                   "ABI 1.0 or older", "ABI 1.3");
+                   "ABI 1.1 or older", "ABI 1.3");
     bend_init(&bend);
     bend.manifest.features[0] |= HIGH_FEATURE;
     world->level = CPU_LOW;
@@ -200,10 +199,15 @@ static void a_kernel_that_contradicts_the_types_is_refused(void **state)
     assert_outcome(*state, &bend, QKERN_STAGE_TABLE, QKERN_E_FORMAT,
                    "F32 is in the kernel table twice", "", "");
     bend_init(&bend);
-    const struct qkern_kernel q8_k = {QKERN_KERNEL_HEAD(Q8_K), NULL, NULL, mark_vec_dot, NULL};
+    const struct qkern_kernel q8_k = {QKERN_KERNEL_HEAD(Q8_K), .vec_dot = mark_vec_dot};
     bend.second = q8_k;
     bend.entry.kernel_count = 2;
-    assert_outcome(*state, &bend, QKERN_STAGE_TABLE, QKERN_E_FORMAT, "Q8_K: has a vec_dot", "", "");
+    assert_outcome(*state, &bend, QKERN_STAGE_TABLE, QKERN_E_FORMAT, "Q8_K: has a vec_dot,", "",
+                   "");
+    bend.second.vec_dot = NULL;
+    bend.second.vec_dot_rows = mark_vec_dot_rows;
+    assert_outcome(*state, &bend, QKERN_STAGE_TABLE, QKERN_E_FORMAT, "Q8_K: has a vec_dot_rows,",
+                   "", "");
 }
 
 static void types_of_a_later_version_are_left_out(void **state)

@@ -23,7 +23,7 @@ static float vec_dot(uint64_t n, const void *weights, const void *activations)
     return sum;
 }
 
-static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), NULL, NULL, vec_dot, NULL};
+static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), .vec_dot = vec_dot};
 
 static const struct qkern_kernel *const kernels[] = {&f32};
 

@@ -26,9 +26,9 @@ t.test("the built-in scalar plugin is there and every type has its kernels and a
     t.equal(#info.kernels, #TYPES)
     for i, kernel in ipairs(info.kernels) do
         t.equal(kernel.type, TYPES[i])
-        t.equal(#kernel.entries, 4)
+        t.equal(#kernel.entries, #qk.entries())
         for _, entry in ipairs(kernel.entries) do
-            if entry.entry == "vec_dot" and (kernel.type == "Q8_1" or kernel.type == "Q8_K") then
+            if entry.entry:find "^vec_dot" and (kernel.type == "Q8_1" or kernel.type == "Q8_K") then
                 t.equal(entry.plugin, reader.null)
             else
                 t.contains(entry.why, kernel.type .. " " .. entry.entry .. ": " .. entry.plugin)

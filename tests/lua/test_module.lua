@@ -398,7 +398,7 @@ t.test("choices and their reasons are there", function()
     t.equal(qk.choice("IQ4_NL", "quantize"), nil)
     t.equal(qk.choice("Q8_K", "vec_dot"), nil)
     t.raises("invalid option", qk.choice, "Q4_0", "nothing")
-    t.equal(table.concat(qk.entries(), " "), "quantize dequantize vec_dot quantize_weighted")
+    t.equal(table.concat(qk.entries(), " "), "quantize dequantize vec_dot quantize_weighted vec_dot_rows")
 end)
 
 t.test("the clock runs and there is a processor", function()

@@ -50,6 +50,15 @@ typedef void (*qkern_quantize_weighted_fn)(uint64_t n, const float *x, const flo
                                            void *blocks);
 
 /*
+ * The dot products of many rows of weights with one row of activations, n elements each: the inner
+ * loop of a matrix-vector product. out[r], for r < rows, gets the bits that vec_dot gives for the
+ * row at weights + r * row_stride. The stride counts bytes, and is at least the size of a row;
+ * nothing is read between two rows. rows may be 0.
+ */
+typedef void (*qkern_vec_dot_rows_fn)(uint64_t n, uint64_t rows, float *out, const void *weights,
+                                      uint64_t row_stride, const void *activations);
+
+/*
  * One element type's entry points. A field counts only if struct_size covers it and it is not NULL;
  * a host fills each missing entry point from the next best plugin that has it. The first five
  * fields are mandatory. Fields are only ever appended.
@@ -65,14 +74,15 @@ struct qkern_kernel {
     qkern_dequantize_fn dequantize;
     qkern_vec_dot_fn vec_dot;
     qkern_quantize_weighted_fn quantize_weighted;
+    qkern_vec_dot_rows_fn vec_dot_rows; /* since 1.1 */
 };
 
 /* The part of struct qkern_kernel that must be there. */
 #define QKERN_KERNEL_SIZE_MIN 24u
 
 /*
- * Initialises the first six fields from the table in types.h: { QKERN_KERNEL_HEAD(Q4_0), quantize,
- * ... }
+ * Initialises the first six fields from the table in types.h. Name the others, and those that a
+ * later minor appends stay NULL without a warning: {QKERN_KERNEL_HEAD(Q4_0), .vec_dot = dot}
  */
 #define QKERN_KERNEL_HEAD(NAME)                                                                    \
     (uint32_t)sizeof(struct qkern_kernel), QKERN_TYPE_##NAME, QKERN_BLOCK_ELEMENTS_##NAME,         \

@@ -18,7 +18,7 @@
 #include "features.h"
 
 #define QKERN_ABI_MAJOR 1u
-#define QKERN_ABI_MINOR 0u /* the newest minor that these headers describe */
+#define QKERN_ABI_MINOR 1u /* the newest minor that these headers describe */
 
 #define QKERN_NOTE_OWNER "qkern"
 #define QKERN_NOTE_TYPE 1u

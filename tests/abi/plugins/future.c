@@ -63,7 +63,8 @@ static void f32_dequantize(uint64_t n, const void *blocks, float *y)
     }
 
 static const struct future_kernel f32 = {{sizeof(struct future_kernel), QKERN_TYPE_F32, 1, 4,
-                                          QKERN_TYPE_F32, 0, NULL, f32_dequantize, NULL, NULL},
+                                          QKERN_TYPE_F32, 0, NULL, f32_dequantize, NULL, NULL,
+                                          NULL},
                                          UNKNOWN};
 
 static const struct qkern_kernel *const kernels[] = {&f32.known};

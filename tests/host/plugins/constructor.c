@@ -10,8 +10,7 @@ __attribute__((constructor)) static void leave_marker(void)
     close(open(PLUGIN_MARKER_FILE, O_CREAT | O_WRONLY, 0600));
 }
 
-static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), mark_quantize, mark_dequantize,
-                                        mark_vec_dot, mark_quantize_weighted};
+static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), MARK_ENTRIES};
 static const struct qkern_kernel *const kernels[] = {&f32};
 
 QKERN_PLUGIN(kernels, NULL,

@@ -2,8 +2,7 @@
 /* A plugin whose manifest in the file asks for less than the one in its entry. */
 #include "kernels.h"
 
-static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), mark_quantize, mark_dequantize,
-                                        mark_vec_dot, mark_quantize_weighted};
+static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), MARK_ENTRIES};
 static const struct qkern_kernel *const kernels[] = {&f32};
 
 QKERN_PLUGIN_NOTE(QKERN_MANIFEST("disagreeing", "1.0", 0, HIGH_TIER, LOW_FEATURE, 0))

@@ -29,11 +29,11 @@ static const void *future_extension(const char *id)
 
 static const struct future_kernel f32 = {{(uint32_t)sizeof(struct future_kernel), QKERN_TYPE_F32, 1,
                                           4, QKERN_TYPE_F32, 0, mark_quantize, mark_dequantize,
-                                          mark_vec_dot, mark_quantize_weighted},
+                                          mark_vec_dot, mark_quantize_weighted, mark_vec_dot_rows},
                                          crash};
 static const struct future_kernel unknown = {{(uint32_t)sizeof(struct future_kernel), 4711, 77, 13,
                                               4712, 9, mark_quantize, mark_dequantize, mark_vec_dot,
-                                              mark_quantize_weighted},
+                                              mark_quantize_weighted, mark_vec_dot_rows},
                                              crash};
 static const struct qkern_kernel *const kernels[] = {&unknown.known, &f32.known, &unknown.known};
 

@@ -38,3 +38,16 @@ static inline void mark_quantize_weighted(uint64_t n, const float *x, const floa
     (void)importance;
     mark_quantize(n, x, blocks);
 }
+
+static inline void mark_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,
+                                     uint64_t row_stride, const void *activations)
+{
+    (void)n, (void)weights, (void)row_stride, (void)activations;
+    for (uint64_t r = 0; r < rows; r++)
+        out[r] = (float)PLUGIN_MARK;
+}
+
+/* All entry points of struct qkern_kernel. */
+#define MARK_ENTRIES                                                                               \
+    .quantize = mark_quantize, .dequantize = mark_dequantize, .vec_dot = mark_vec_dot,             \
+    .quantize_weighted = mark_quantize_weighted, .vec_dot_rows = mark_vec_dot_rows

@@ -2,7 +2,7 @@
 /* A good plugin of a high tier that has only a vec_dot of F32: the others are NULL. */
 #include "kernels.h"
 
-static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), NULL, NULL, mark_vec_dot, NULL};
+static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), .vec_dot = mark_vec_dot};
 static const struct qkern_kernel *const kernels[] = {&f32};
 
 QKERN_PLUGIN(kernels, NULL,

@@ -2,8 +2,7 @@
 /* A good plugin with all entry points of F32, for names, tiers and features given by the build. */
 #include "kernels.h"
 
-static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), mark_quantize, mark_dequantize,
-                                        mark_vec_dot, mark_quantize_weighted};
+static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), MARK_ENTRIES};
 static const struct qkern_kernel *const kernels[] = {&f32};
 
 #ifndef PLUGIN_MINOR

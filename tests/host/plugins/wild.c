@@ -41,8 +41,8 @@ __attribute__((unused)) static const _Alignas(8) unsigned char bytes[256] = {255
 __attribute__((unused)) static int data = 1;
 
 __attribute__((unused)) static const struct qkern_kernel f32 = {
-    QKERN_KERNEL_HEAD(F32), mark_quantize, mark_dequantize, (qkern_vec_dot_fn)WILD_FUNCTION,
-    mark_quantize_weighted};
+    QKERN_KERNEL_HEAD(F32), .quantize = mark_quantize, .dequantize = mark_dequantize,
+    .vec_dot = (qkern_vec_dot_fn)WILD_FUNCTION, .quantize_weighted = mark_quantize_weighted};
 __attribute__((unused)) static const struct qkern_kernel *const kernels[] = {WILD_KERNEL};
 
 QKERN_PLUGIN_NOTE(QKERN_MANIFEST("wild", "1.0", 0, HIGH_TIER, LOW_FEATURE, 0))
