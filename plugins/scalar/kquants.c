@@ -11,7 +11,7 @@
 #include "common/round.h"
 #include "common/step.h"
 
-#include "kblock.h"
+#include "common/kblock.h"
 #include "kernels.h"
 
 /* Dequantize */

@@ -7,16 +7,16 @@
  * where Q3_K and Q6_K have no minimum. The shape of a type says how large its groups are and which
  * numbers the parts may be.
  */
-#ifndef QKERN_SCALAR_KBLOCK_H
-#define QKERN_SCALAR_KBLOCK_H
+#ifndef QKERN_COMMON_KBLOCK_H
+#define QKERN_COMMON_KBLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <qkern/blocks.h>
 
-#include "common/bytes.h"
-#include "common/klayout.h"
+#include "bytes.h"
+#include "klayout.h"
 
 #define K_GROUPS_MAX 16
 
