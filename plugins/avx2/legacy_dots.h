@@ -118,7 +118,8 @@ ALWAYS_INLINE void q8_0_prepare(struct q8_prepared *p, uint64_t units,
         const __m256i q = load_256(x[u].qs);
         const __m256i sum = pairs_added(_mm256_maddubs_epi16(_mm256_set1_epi8(1), q));
         p->d[u] = load_f16(x[u].d);
-        p->sum[u] = vi_reduce_add((vi)sum);
+        const i4 four = lanes_added(sum);
+        p->sum[u] = four[0] + four[1] + four[2] + four[3];
         least = _mm256_min_epi8(least, q);
     }
     for (; u % 4 != 0; u++)
