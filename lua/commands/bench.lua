@@ -8,6 +8,7 @@ local compare = require "qkern.commands.bench.compare"
 local measure = require "qkern.commands.bench.measure"
 local report = require "qkern.commands.bench.report"
 local failure = require "qkern.commands.support.failure"
+local files = require "qkern.commands.support.files"
 local json = require "qkern.commands.support.json"
 local json_reader = require "qkern.commands.support.json_reader"
 local named = require "qkern.commands.support.named"
@@ -155,46 +156,13 @@ end
 -- The report to be compared with; nil if none is.
 local function read_old(path, run)
     if not path then return nil end
-    local size, message = qk.file_size(path)
-    local file, content
-    if size then file, message = io.open(path, "rb") end
-    if file then
-        content, message = file:read "a"
-        file:close()
-    end
-    if not content then failure.raise(failure.USAGE, "cannot read " .. tostring(message)) end
-    local old, reason = compare.read(content)
+    local old, reason = compare.read(files.read(path))
     if not old then failure.raise(failure.USAGE, path .. ": " .. reason) end
     if old.n ~= run.n then
         failure.raise(failure.USAGE, ("%s: its rows have %s elements, here they have %d"):format(
             path, tostring(old.n), run.n), ("--n %s makes them equal"):format(tostring(old.n)))
     end
     return old
-end
-
--- Removes the file of that name, unless it has got its own name.
-local temporary = {}
-temporary.__index = temporary
-temporary.__close = function(self)
-    if self.file then self.file:close() end
-    if self.path then os.remove(self.path) end
-end
-
--- Writes the whole file or none.
-local function write_file(path, content)
-    local part <close> = setmetatable({}, temporary)
-    local name, file, message, ok = path .. ".part"
-    file, message = io.open(name, "wb")
-    if file then
-        part.path, part.file = name, file
-        ok, message = file:write(content)
-        part.file = nil
-        local closed, reason = file:close()
-        if ok and not closed then ok, message = closed, reason end
-        if ok then ok, message = os.rename(name, path) end
-        if ok then part.path = nil end
-    end
-    if not ok then failure.raise(failure.FAILED, ("cannot write %s: %s"):format(path, message)) end
 end
 
 local function comparison_json(outcome)
@@ -249,7 +217,7 @@ function bench.run(args)
         if judgement then io.stdout:write(baseline.text(judgement, report.figure)) end
         if outcome then io.stdout:write(compare.text(outcome, args.compare, report.figure)) end
     end
-    if args.svg then write_file(args.svg, report.svg(measured)) end
+    if args.svg then files.write(args.svg, report.svg(measured)) end
     return 0
 end
 

@@ -56,6 +56,9 @@ function compare.read(content)
     local ok, document = pcall(reader.decode, content)
     if not ok then
         if type(document) == "string" and document:find "^JSON: " then return nil, document end
+        if type(document) == "string" and document:find "stack overflow" then
+            return nil, "JSON: nested too deeply"
+        end
         error(document, 0)
     end
     if not has_fields(document, {n = "number", cells = "table"}) or not all(document.cells, is_cell)
