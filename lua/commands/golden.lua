@@ -6,6 +6,7 @@ local contract = require "qkern.commands.support.contract"
 local failure = require "qkern.commands.support.failure"
 local options = require "qkern.commands.support.options"
 local text = require "qkern.commands.support.text"
+local types = require "qkern.commands.support.types"
 
 local golden = {
     name = "golden",
@@ -21,7 +22,7 @@ if a file cannot be read or understood.
 ]],
     options = {
         {"--plugin", "NAME", "judge this plugin's own kernels"},
-        {"--types", "LIST", "only these types: Q4_0,Q4_K"},
+        types.OPTION,
     },
 }
 
@@ -374,14 +375,10 @@ end
 
 -- The types of --types by name; nil for all.
 local function wanted_types(list)
-    if not list then return nil end
+    local names = types.wanted(golden, list)
+    if not names then return nil end
     local wanted = {}
-    for word in list:gmatch("[^,]+") do
-        local kind = failure.try(qk.type, word)
-        if not kind then options.fail(golden, "--types: there is no type %s", word) end
-        wanted[kind.name] = true
-    end
-    if not next(wanted) then options.fail(golden, "--types names no type") end
+    for _, name in ipairs(names) do wanted[name] = true end
     return wanted
 end
 

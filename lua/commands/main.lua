@@ -6,7 +6,7 @@ local failure = require "qkern.commands.support.failure"
 local options = require "qkern.commands.support.options"
 local text = require "qkern.commands.support.text"
 
-local COMMANDS = {"info", "inspect", "quantize", "golden"}
+local COMMANDS = {"info", "inspect", "quantize", "golden", "verify"}
 
 -- What else there is a help text of: scripts.
 local RUN = {
