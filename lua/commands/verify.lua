@@ -3,9 +3,9 @@
 local qk = require "qkern"
 local failure = require "qkern.commands.support.failure"
 local json = require "qkern.commands.support.json"
+local named = require "qkern.commands.support.named"
 local options = require "qkern.commands.support.options"
 local text = require "qkern.commands.support.text"
-local types = require "qkern.commands.support.types"
 
 local verify = {
     name = "verify",
@@ -22,7 +22,7 @@ The exit status is 1 if a kernel is wrong, and 2 if nothing could be checked.
     options = {
         {"--seed", "N", "of the random data; 1 if it is not given"},
         {"--repeat", "N", "how often the random part is run, each time with other data"},
-        types.OPTION,
+        {"--types", "LIST", "only these types: Q4_0,Q4_K"},
         {"--json", nil, "print it as JSON"},
     },
 }
@@ -264,7 +264,7 @@ function verify.run(args)
     local wishes = {
         seed = count_option(args, "seed", 1, 0, math.maxinteger),
         times = count_option(args, "repeat", 1, 1, 1000000),
-        types = types.wanted(verify, args.types),
+        types = args.types and named.types(verify, "--types", args.types),
         terminal = args.terminal,
     }
     local plugins = find_plugins(args)

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/kernels.h"
 #include "common/step.h"
-
-#include "kernels.h"
 
 void f32_quantize(uint64_t n, const float *x, void *blocks)
 {

@@ -5,9 +5,8 @@
  */
 #include <math.h>
 
+#include "common/kernels.h"
 #include "common/kquantize.h"
-
-#include "kernels.h"
 
 /* With minimum: Q2_K, Q4_K, Q5_K. Without importance they weigh by magnitude. */
 

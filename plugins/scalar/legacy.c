@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The types of 32 elements a block: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1 (docs/formats.md section 1).
+ * Quantize and dequantize of the types of 32 elements a block: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q8_1
+ * (docs/formats.md section 1).
  *
  * Q4_0 and Q5_0 are symmetric: value = (q - N) * d with codes 0 .. 2N - 1. Q4_1 and Q5_1 have a
  * minimum: value = q * d + m with codes 0 .. N. Codes are computed with the f32 scale, not with the
@@ -12,46 +13,10 @@
 
 #include "common/bytes.h"
 #include "common/extremes.h"
+#include "common/kernels.h"
+#include "common/layout.h"
 #include "common/round.h"
 #include "common/search.h"
-#include "common/step.h"
-
-#include "kernels.h"
-
-#define ELEMENTS 32
-
-/* Codes in memory: byte j has the low four bits of element j and of element j + 16. */
-
-static void nibbles_pack(const int32_t q[ELEMENTS], uint8_t qs[16])
-{
-    for (int j = 0; j < 16; j++)
-        qs[j] = (uint8_t)((q[j] & 15) | (q[j + 16] & 15) << 4);
-}
-
-static void nibbles_unpack(const uint8_t qs[16], uint8_t q[ELEMENTS])
-{
-    for (int j = 0; j < 16; j++) {
-        q[j] = qs[j] & 15;
-        q[j + 16] = qs[j] >> 4;
-    }
-}
-
-/* The fifth bit of element e is bit e of a 32-bit word. */
-
-static void fifth_bits_pack(const int32_t q[ELEMENTS], uint8_t qh[4])
-{
-    uint32_t word = 0;
-    for (int e = 0; e < ELEMENTS; e++)
-        word |= (uint32_t)(q[e] >> 4 & 1) << e;
-    store_u32(qh, word);
-}
-
-static void fifth_bits_unpack(const uint8_t qh[4], uint8_t q[ELEMENTS])
-{
-    const uint32_t word = load_u32(qh);
-    for (int e = 0; e < ELEMENTS; e++)
-        q[e] = (uint8_t)(q[e] | (word >> e & 1) << 4);
-}
 
 /* Quantize */
 
@@ -292,98 +257,4 @@ void q8_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     const struct qkern_block_q8_1 *b = blocks;
     for (uint64_t i = 0; i < n; i += ELEMENTS, b++)
         signed_values(b->qs, load_f16(b->d), y + i);
-}
-
-/* vec_dot: unit u is block u. */
-
-static inline int32_t dot_symmetric(const uint8_t w[ELEMENTS], int N, const int8_t x[ELEMENTS])
-{
-    int32_t sum = 0; /* 32 * 16 * 128 at most */
-    for (int e = 0; e < ELEMENTS; e++)
-        sum += (w[e] - N) * x[e];
-    return sum;
-}
-
-static inline int32_t dot_signed(const int8_t w[ELEMENTS], const int8_t x[ELEMENTS])
-{
-    int32_t sum = 0; /* 32 * 128 * 128 at most */
-    for (int e = 0; e < ELEMENTS; e++)
-        sum += w[e] * x[e];
-    return sum;
-}
-
-float q4_0_vec_dot(uint64_t n, const void *weights, const void *activations)
-{
-    const struct qkern_block_q4_0 *w = weights;
-    const struct qkern_block_q8_0 *x = activations;
-    float p[STEP_PARTIALS] = {0};
-
-    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
-        uint8_t q[ELEMENTS];
-        nibbles_unpack(w[u].qs, q);
-        p[u % STEP_PARTIALS] +=
-            step_scale(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 8, x[u].qs));
-    }
-    return partials_total(p);
-}
-
-float q4_1_vec_dot(uint64_t n, const void *weights, const void *activations)
-{
-    const struct qkern_block_q4_1 *w = weights;
-    const struct qkern_block_q8_1 *x = activations;
-    float p[STEP_PARTIALS] = {0};
-
-    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
-        uint8_t q[ELEMENTS];
-        nibbles_unpack(w[u].qs, q);
-        p[u % STEP_PARTIALS] +=
-            step_minimum(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 0, x[u].qs),
-                         load_f16(w[u].m), load_f16(x[u].s));
-    }
-    return partials_total(p);
-}
-
-float q5_0_vec_dot(uint64_t n, const void *weights, const void *activations)
-{
-    const struct qkern_block_q5_0 *w = weights;
-    const struct qkern_block_q8_0 *x = activations;
-    float p[STEP_PARTIALS] = {0};
-
-    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
-        uint8_t q[ELEMENTS];
-        nibbles_unpack(w[u].qs, q);
-        fifth_bits_unpack(w[u].qh, q);
-        p[u % STEP_PARTIALS] +=
-            step_scale(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 16, x[u].qs));
-    }
-    return partials_total(p);
-}
-
-float q5_1_vec_dot(uint64_t n, const void *weights, const void *activations)
-{
-    const struct qkern_block_q5_1 *w = weights;
-    const struct qkern_block_q8_1 *x = activations;
-    float p[STEP_PARTIALS] = {0};
-
-    for (uint64_t u = 0; u < n / ELEMENTS; u++) {
-        uint8_t q[ELEMENTS];
-        nibbles_unpack(w[u].qs, q);
-        fifth_bits_unpack(w[u].qh, q);
-        p[u % STEP_PARTIALS] +=
-            step_minimum(load_f16(w[u].d), load_f16(x[u].d), dot_symmetric(q, 0, x[u].qs),
-                         load_f16(w[u].m), load_f16(x[u].s));
-    }
-    return partials_total(p);
-}
-
-float q8_0_vec_dot(uint64_t n, const void *weights, const void *activations)
-{
-    const struct qkern_block_q8_0 *w = weights;
-    const struct qkern_block_q8_0 *x = activations;
-    float p[STEP_PARTIALS] = {0};
-
-    for (uint64_t u = 0; u < n / ELEMENTS; u++)
-        p[u % STEP_PARTIALS] +=
-            step_scale(load_f16(w[u].d), load_f16(x[u].d), dot_signed(w[u].qs, x[u].qs));
-    return partials_total(p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The scalar kernels: which types there are, and their entry points. plugin.c makes the tables. */
-#ifndef QKERN_SCALAR_KERNELS_H
-#define QKERN_SCALAR_KERNELS_H
+/* The kernels of a plugin: which types there are, and what their functions are called. */
+#ifndef QKERN_COMMON_KERNELS_H
+#define QKERN_COMMON_KERNELS_H
 
 #include <stdint.h>
 
@@ -9,9 +9,9 @@
  * X(type, prefix of its functions, USES or IGNORES importance, HAS or LACKS a vec_dot)
  *
  * Each row stands for prefix_quantize and prefix_dequantize, for prefix_quantize_weighted if it
- * uses importance, and for prefix_vec_dot if it has one.
+ * uses importance, and for prefix_vec_dot and prefix_vec_dot_rows if it has a vec_dot.
  */
-#define SCALAR_TYPES(X)                                                                            \
+#define KERNEL_TYPES(X)                                                                            \
     X(F32, f32, IGNORES, HAS)                                                                      \
     X(F16, f16, IGNORES, HAS)                                                                      \
     X(BF16, bf16, IGNORES, HAS)                                                                    \
@@ -32,20 +32,22 @@
     void name##_quantize_weighted(uint64_t n, const float *x, const float *importance,             \
                                   void *blocks);
 #define DECLARE_WEIGHTED_IGNORES(name)
-#define DECLARE_VEC_DOT_HAS(name)                                                                  \
-    float name##_vec_dot(uint64_t n, const void *weights, const void *activations);
-#define DECLARE_VEC_DOT_LACKS(name)
+#define DECLARE_DOT_HAS(name)                                                                      \
+    float name##_vec_dot(uint64_t n, const void *weights, const void *activations);                \
+    void name##_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,           \
+                             uint64_t row_stride, const void *activations);
+#define DECLARE_DOT_LACKS(name)
 #define DECLARE_KERNEL(TYPE, name, IMPORTANCE, DOT)                                                \
     void name##_quantize(uint64_t n, const float *x, void *blocks);                                \
     void name##_dequantize(uint64_t n, const void *blocks, float *y);                              \
-    DECLARE_WEIGHTED_##IMPORTANCE(name) DECLARE_VEC_DOT_##DOT(name)
+    DECLARE_WEIGHTED_##IMPORTANCE(name) DECLARE_DOT_##DOT(name)
 
-SCALAR_TYPES(DECLARE_KERNEL)
+KERNEL_TYPES(DECLARE_KERNEL)
 
 #undef DECLARE_WEIGHTED_USES
 #undef DECLARE_WEIGHTED_IGNORES
-#undef DECLARE_VEC_DOT_HAS
-#undef DECLARE_VEC_DOT_LACKS
+#undef DECLARE_DOT_HAS
+#undef DECLARE_DOT_LACKS
 #undef DECLARE_KERNEL
 
 #endif
