@@ -14,9 +14,9 @@
 
 #include "common/bytes.h"
 #include "common/kblock.h"
+#include "common/kernels.h"
 #include "common/round.h"
 #include "common/step.h"
-#include "scalar/kernels.h"
 
 #if defined(__x86_64__)
 #define ON_X86(...) __VA_ARGS__
