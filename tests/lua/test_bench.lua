@@ -111,8 +111,8 @@ t.test("the JSON is valid and complete", function()
 end)
 
 t.test("every entry point of every type that scalar has is timed", function()
-    local report = reader.decode(bench("--json", "--plugins", "scalar", "--entries",
-                                       table.concat(qk.entries(), ","), "--n", "256"))
+    local report = reader.decode(bench("--json", "--plugins", "scalar", "--entries", "all",
+                                       "--n", "256"))
     local seen = {}
     for _, cell in ipairs(report.cells) do
         t.equal(cell.results[1].timed, true, cell.type .. cell.entry)
@@ -500,6 +500,19 @@ t.test("blocks and colours are for locales and terminals that have them", functi
     t.equal(chart.is_coloured(true, environment {TERM = "dumb"}), false)
     t.equal(chart.is_coloured(true, environment {TERM = "xterm", NO_COLOR = "1"}), false)
     t.equal(chart.is_coloured(true, environment {}), false)
+end)
+
+t.test("every option is in the manual page and in the document", function()
+    local help = t.succeed("bench", "--help")
+    local man, page = t.read(t.source .. "/../man/qkern.1"), t.read(t.source .. "/../docs/console.md")
+    local section = page:match "\n## qkern bench\n(.-)\n## "
+    local count = 0
+    for option in help:gmatch "\n  (%-%-%l+)" do
+        count = count + 1
+        t.contains(man, (option:gsub("%-", "\\-")))
+        t.contains(section, "`" .. option)
+    end
+    t.equal(count, 12)
 end)
 
 -- --- the harness for scripts, and its end --------------------------------------------------------
