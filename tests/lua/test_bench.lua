@@ -535,7 +535,9 @@ t.test("a cell is used in order, closed, and refuses what it has not", function(
     options.rows, options.type = 1, "Q4_K"
     t.raises("64", qk.bench.cell, options)
     options.type, options.rows = "F32", 1 << 50
-    t.raises("no memory for ", qk.bench.cell, options)
+    if t.sanitizer == "" then -- which ends the process
+        t.raises("no memory for ", qk.bench.cell, options)
+    end
     t.equal(qk.bench.size "48K", 49152)
     t.equal(qk.bench.size "x", nil)
     t.equal(qk.bench.pin_core(-1), nil)
