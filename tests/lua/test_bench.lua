@@ -125,6 +125,27 @@ t.test("every entry point of every type that scalar has is timed", function()
     t.equal(seen.vec_dot_rows, 13)
 end)
 
+t.test("limits of a feature that is masked are not run, and without a reader there is no share", function()
+    local ran = 0
+    for feature, words in pairs {avx2 = "avx2 maddubs", asimd = "neon"} do
+        local status, out = t.shell(("QKERN_FEATURES=-%s "):format(feature)
+            .. line("--json", "--types", "Q8_0", "--plugins", "scalar", "--entries", "dequantize"))
+        if status ~= 2 then -- the feature is one of this architecture
+            ran = ran + 1
+            local report = reader.decode(out)
+            local has_reader = false
+            for _, limits in ipairs {report.limits, report.cells[1].limits} do
+                for _, limit in ipairs(limits) do
+                    for word in words:gmatch "%w+" do t.lacks(limit.name, word) end
+                    has_reader = has_reader or limit.kind == "read"
+                end
+            end
+            t.equal(report.cells[1].results[1].of_read ~= reader.null, has_reader)
+        end
+    end
+    t.equal(ran, 1)
+end)
+
 -- --- options -------------------------------------------------------------------------------------
 
 t.test("options that cannot be understood are usage errors that say what is expected", function()
