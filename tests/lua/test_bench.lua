@@ -8,9 +8,13 @@ local json = require "qkern.commands.support.json"
 local reader = require "json_reader"
 local t = require "testing"
 
+-- The process that checks plugins, where an emulator is to run it.
+local worker = t.emulator == "" and ""
+    or ("QKERN_VERIFY_WORKER='%s %s/lib/qkern/qkern-verify' "):format(t.emulator, t.build)
+
 -- The command line of a short run, with the plugins made for these tests.
 local function line(...)
-    return "QKERN_PLUGIN_PATH=" .. t.plugins .. " "
+    return worker .. "QKERN_PLUGIN_PATH=" .. t.plugins .. " "
         .. t.line("bench", "--seconds", "0.001", ...)
 end
 
@@ -50,17 +54,21 @@ t.test("the table lines up and has a row for each plugin, ratios and bars", func
     t.contains(out, "copy of a row of 4096 f32")
 end)
 
-t.test("a kernel whose bits are wrong is not timed, and the table says why", function()
-    local out = bench(table.unpack(THREE))
+t.test("a kernel that is wrong or crashes is not timed, and the table says why", function()
+    local words = {"--types", "F32", "--plugins", "drift,crashing,twin,scalar"}
+    local out = bench(table.unpack(words))
     local drift = out:match "\n(F32 +vec_dot +l1 +drift [^\n]*)\n"
-    t.equal(drift:find " %- +%- +%- +%- +%- +not timed: row %d+, byte %d of the result" ~= nil, true,
-            drift)
-    local cell = reader.decode(bench("--json", table.unpack(THREE))).cells[1]
-    t.equal(cell.results[3].plugin, "drift")
-    t.equal(cell.results[3].timed, false)
-    t.contains(cell.results[3].reason, "as the scalar kernel writes")
-    t.equal(cell.results[3].least_ns, reader.null)
-    t.equal(cell.results[2].timed, true)
+    t.equal(drift:find " %- +%- +%- +%- +%- +not timed: .*expected .*, found " ~= nil, true, drift)
+    local crashing = out:match "\n(F32 +vec_dot +l1 +crashing [^\n]*)\n"
+    t.equal(crashing:find "not timed: .*crash" ~= nil, true, crashing)
+    local cell = reader.decode(bench("--json", table.unpack(words))).cells[1]
+    for i, name in ipairs {"drift", "crashing", "twin", "scalar"} do
+        t.equal(cell.results[i].plugin, name)
+        t.equal(cell.results[i].timed, i > 2, name)
+        t.equal(cell.results[i].least_ns == reader.null, i <= 2, name)
+        t.equal(cell.results[i].reason == reader.null, i > 2, name)
+    end
+    t.equal(cell.results[3].times, 1.0) -- the first that is timed
 end)
 
 t.test("bars are blocks in a locale of UTF-8 and ASCII in others, without colour in a file", function()
@@ -186,7 +194,7 @@ t.test("plugins are timed in the order given, each once, by default the slowest 
     end
     t.equal(plugins("--plugins", "twin,scalar,twin"), "twin scalar")
     local names, report = plugins()
-    t.contains(names, "scalar twin drift")
+    t.contains(names, "scalar crashing twin drift")
     for _, result in ipairs(report.cells[1].results) do
         if result.plugin == "scalar" then t.equal(result.times, 1.0) end
     end
