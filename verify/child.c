@@ -195,23 +195,16 @@ qkern_status child_line(struct child *child, char **line, qkern_error *error)
     return QKERN_OK;
 }
 
-/* The end of what it says is kept: there the reason stands. */
+/* The beginning of what it says is kept: there the reason stands. */
 static void complaint_read(struct child *child)
 {
-    char part[CHILD_COMPLAINT_BYTES - 1];
+    char part[CHILD_COMPLAINT_BYTES];
     const ssize_t size = read(child->complaints, part, sizeof part);
 
     if (size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN))
         pipe_close(&child->complaints);
-    if (size <= 0)
-        return;
-    size_t old = strlen(child->complaint);
-    const size_t room = sizeof part - (size_t)size, drop = old > room ? old - room : 0;
-    memmove(child->complaint, child->complaint + drop, old - drop);
-    old -= drop;
-    for (ssize_t i = 0; i < size; i++)
-        child->complaint[old++] = part[i] == '\0' ? '?' : part[i];
-    child->complaint[old] = '\0';
+    for (ssize_t i = 0; i < size && child->complained + 1 < sizeof child->complaint; i++)
+        child->complaint[child->complained++] = part[i] == '\0' ? '?' : part[i];
 }
 
 bool child_wait(struct child *child, int milliseconds)
@@ -269,11 +262,9 @@ enum child_end child_reap(struct child *child, bool wait, int *status)
             continue;
     if (reaped == 0)
         return CHILD_RUNNING;
-    while (child->complaints >= 0) { /* what is left in the pipe; it never blocks */
-        const size_t before = strlen(child->complaint);
+    for (size_t before = SIZE_MAX; child->complaints >= 0 && before != child->complained;) {
+        before = child->complained; /* what is left in the pipe; it never blocks */
         complaint_read(child);
-        if (child->complaints >= 0 && strlen(child->complaint) == before)
-            break;
     }
     child->pid = 0;
     pipe_close(&child->output);

@@ -19,7 +19,8 @@ struct child {
     size_t filled;          /* of the line below */
     size_t taken;           /* what was given out of it */
     char line[CHILD_LINE_BYTES + 1];
-    char complaint[CHILD_COMPLAINT_BYTES]; /* the end of what it said on standard error */
+    size_t complained;
+    char complaint[CHILD_COMPLAINT_BYTES]; /* the beginning of what it said on standard error */
 };
 
 /*

@@ -129,4 +129,10 @@ bool step_state(struct judge *j, make_fn make);
 /* The block counts that a kernel is asked for, ascending. */
 const uint32_t *block_counts(const struct judge *j, uint32_t *count);
 
+/* What it is called if a kernel is wrong for that many blocks, and right for fewer. */
+static inline const char *length_kind(uint32_t blocks)
+{
+    return blocks <= 1 ? "bits" : "length";
+}
+
 #endif

@@ -45,7 +45,8 @@ static bool step_lengths(struct judge *j)
 
     judge_step(j, "lengths");
     for (uint32_t i = 0; i < count; i++) {
-        struct trial t = trial_of((uint64_t)counts[i] * j->kernel->block_elements, "length");
+        struct trial t =
+            trial_of((uint64_t)counts[i] * j->kernel->block_elements, length_kind(counts[i]));
         judge_data(j, "random codes, all scales 1");
         fill_blocks(&j->numbers, j->kernel, t.n, j->source[IN0]);
         blocks_scale(j->kernel, t.n, j->source[IN0], 1.0f, 0.0f);

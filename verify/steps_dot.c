@@ -75,7 +75,7 @@ static bool integers_of_floats(struct judge *j)
     const uint32_t *counts = block_counts(j, &count);
 
     for (uint32_t i = 0; i < count; i++) {
-        struct trial t = trial_of(counts[i], i < 2 ? "integer" : "length");
+        struct trial t = trial_of(counts[i], counts[i] <= 1 ? "integer" : "length");
         t.rows = is_rows(j) ? 3 : 1;
         judge_data(j, "elements that are integers from -8 to 8");
         for (uint64_t e = 0; e < t.n * t.rows; e++)
@@ -107,7 +107,8 @@ static bool step_lengths(struct judge *j)
 
     judge_step(j, "lengths");
     for (uint32_t i = 0; i < count; i++) {
-        struct trial t = trial_of((uint64_t)counts[i] * j->kernel->block_elements, "length");
+        struct trial t =
+            trial_of((uint64_t)counts[i] * j->kernel->block_elements, length_kind(counts[i]));
         t.rows = is_rows(j) ? 2 : 1;
         judge_data(j, "random codes, all scales 1");
         fill_blocks(&j->numbers, j->kernel, t.n * t.rows, j->source[IN0]);

@@ -125,23 +125,15 @@ static bool fill_nan(struct judge *j, uint64_t n)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* One block right, several wrong: a tail that is dropped, a scale that stays. */
 static bool step_lengths(struct judge *j)
 {
     uint32_t count;
     const uint32_t *counts = block_counts(j, &count);
 
     judge_step(j, "lengths");
-    for (int round = 0; round < 3; round++)
-        for (uint32_t i = 0; i < count && counts[i] <= 1; i++) {
-            struct trial t = trial_of((uint64_t)counts[i] * j->kernel->block_elements, "bits");
-            t.promised = fill_normal(j, t.n);
-            trial_expect(j, &t);
-            if (!trial_run(j, &t))
-                return false;
-        }
     for (uint32_t i = 0; i < count; i++) {
-        struct trial t = trial_of((uint64_t)counts[i] * j->kernel->block_elements, "length");
+        struct trial t =
+            trial_of((uint64_t)counts[i] * j->kernel->block_elements, length_kind(counts[i]));
         t.promised = fill_normal(j, t.n);
         trial_expect(j, &t);
         if (!trial_run(j, &t))

@@ -49,6 +49,7 @@ struct verify_run {
     bool loaded;                   /* "plugin" has come */
     bool announced;                /* VERIFY_PLUGIN was told */
     bool ended;                    /* "end" has come */
+    bool finished;                 /* everything has its outcome, and no worker runs */
     bool told;                     /* this worker's last kernel has its outcome */
     bool asked, killed;            /* signals that were sent for want of time */
     double since, since_processor; /* when the step began */
@@ -579,6 +580,13 @@ static bool plan_is_done(verify_run *run)
     return run->next == run->planned;
 }
 
+/* Another worker for the rest, if there is any. */
+static qkern_status go_on(verify_run *run, qkern_error *error)
+{
+    run->finished = plan_is_done(run);
+    return run->finished ? QKERN_OK : worker_start(run, error);
+}
+
 /* What the end of the worker means: an event, a new worker, or a failure of the run. */
 static qkern_status end_understand(verify_run *run, enum child_end end, int status,
                                    struct verify_event *event, bool *told, qkern_error *error)
@@ -589,28 +597,30 @@ static qkern_status end_understand(verify_run *run, enum child_end end, int stat
     if (run->ended) {
         if (run->loaded && !plan_is_done(run))
             return unexpected_end(run, "has left out a kernel", error);
-        event->kind = VERIFY_END;
-        *told = true;
+        run->finished = true;
         return QKERN_OK;
     }
-    if (run->killed && checking) {
+    const bool timed_out =
+        run->killed || (run->asked && end == CHILD_ENDED && WIFSIGNALED(status) &&
+                        WTERMSIG(status) == WORKER_TIME_SIGNAL);
+    if (timed_out && checking) {
         collapse_tell(run, "hang", "does not return", event, told);
-        return plan_is_done(run) ? QKERN_OK : worker_start(run, error);
+        return go_on(run, error);
     }
     if (end == CHILD_ENDED && WIFSIGNALED(status)) {
         const int number = WTERMSIG(status);
         if (signal_is_a_fault(number) && checking) {
             snprintf(how, sizeof how, "brings the process down: %s", strsignal(number));
             collapse_tell(run, "crash", how, event, told);
-            return plan_is_done(run) ? QKERN_OK : worker_start(run, error);
+            return go_on(run, error);
         }
         snprintf(how, sizeof how, "was ended by signal %d (%s)%s,", number, strsignal(number),
-                 run->killed ? " for want of time" : "");
+                 timed_out ? " for want of time" : "");
         return unexpected_end(run, how, error);
     }
     if (end == CHILD_ENDED && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_RESTART &&
         run->told)
-        return plan_is_done(run) ? QKERN_OK : worker_start(run, error);
+        return go_on(run, error);
     if (end == CHILD_ENDED && WIFEXITED(status))
         snprintf(how, sizeof how, "ended with status %d", WEXITSTATUS(status));
     else
@@ -706,7 +716,7 @@ qkern_status verify_next(verify_run *run, struct verify_event *event, qkern_erro
     if (status == QKERN_OK && !told && !child_is_silent(&run->child) &&
         child_wait(&run->child, IDLE_MILLISECONDS))
         status = lines_read(run, event, &told, error);
-    if (status == QKERN_OK && !told && child_is_silent(&run->child)) {
+    if (status == QKERN_OK && !told && !run->finished && child_is_silent(&run->child)) {
         int how = 0;
         const enum child_end end = child_reap(&run->child, false, &how);
         if (end == CHILD_RUNNING)
@@ -714,7 +724,9 @@ qkern_status verify_next(verify_run *run, struct verify_event *event, qkern_erro
         else
             status = end_understand(run, end, how, event, &told, error);
     }
-    if (status == QKERN_OK && !told)
+    if (status == QKERN_OK && !told && run->finished)
+        event->kind = VERIFY_END;
+    else if (status == QKERN_OK && !told)
         time_check(run);
     event->kernels = run->planned;
     return status;

@@ -157,12 +157,18 @@ static float float_at(const uint8_t *bytes, size_t index)
     return v;
 }
 
+/* An integer has no sign of zero: that of the float is a matter of bits. */
+static bool signs_of_zero_are_equal(const struct judge *j)
+{
+    return strcmp(j->trial->kind, "integer") == 0;
+}
+
 /* The first float that is wrong becomes the failure. */
 static bool floats_differ(const struct judge *j, const uint8_t *found, struct verify_failure *f)
 {
     for (size_t i = 0; i < j->size[OUT] / sizeof(float); i++) {
         const float e = float_at(j->expected, i), v = float_at(found, i);
-        if (same_float(e, v))
+        if (same_float(e, v) || (signs_of_zero_are_equal(j) && e == v))
             continue;
         failure_say(f->expected, "%.9g (0x%08" PRIx32 ")", (double)e, bits_of(e));
         failure_say(f->found, "%.9g (0x%08" PRIx32 ")", (double)v, bits_of(v));
@@ -353,17 +359,24 @@ static bool side_effects_report(struct judge *j, const struct trial *t,
     return false;
 }
 
-/* Whether the call, made again, gives something else than `f` says; then that is reported. */
-static bool repeat_report(struct judge *j, const struct trial *t, const struct verify_failure *f)
+/* Whether the call, made again, gives something else than `f` says; then that is reported. What was
+ * not written at all, and so has another fill, is told in f. */
+static bool repeat_report(struct judge *j, const struct trial *t, uint8_t fill,
+                          struct verify_failure *f)
 {
     struct verify_failure again = failure_none(), report = failure_none();
+    const uint8_t first = j->at[OUT][f->byte];
     struct remains remains;
-    uint8_t fill;
+    uint8_t fill_again;
 
-    trial_call(j, t, &remains, &fill);
+    trial_call(j, t, &remains, &fill_again);
     const bool differ = results_differ(j, j->at[OUT], &again);
     if (differ && again.byte == f->byte && strcmp(again.found, f->found) == 0)
         return false;
+    if (differ && again.byte == f->byte && first == fill && j->at[OUT][f->byte] == fill_again) {
+        failure_say(f->text, ", which was there before the call: it is not written");
+        return false;
+    }
     failure_say(report.expected, "%s", f->expected);
     failure_say(report.found, "%s", f->found);
     failure_say(report.text, "two calls with the same input give different results: %s; then %s",
@@ -425,7 +438,7 @@ bool trial_run(struct judge *j, const struct trial *t)
         first_keep(j, t);
         return true;
     }
-    if (repeat_report(j, t, &f) || first_report(j))
+    if (repeat_report(j, t, fill, &f) || first_report(j))
         return false;
     j->trial = t;
     judge_report(j, t->kind, &f);

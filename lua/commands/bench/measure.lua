@@ -63,7 +63,8 @@ local function find_wrong(run, cells, show)
             local found = {all = plugin.reason}
             for _, kernel in ipairs(plugin.kernels) do
                 if kernel.result == "wrong" then
-                    found[kernel.type .. " " .. kernel.entry] = kernel.failure.text
+                    found[kernel.type .. " " .. kernel.entry] =
+                        ("%s: %s"):format(kernel.failure.kind, kernel.failure.text)
                 end
             end
             reasons[record.name] = found
