@@ -10,6 +10,7 @@ t.test("executable, module, scripts and page are installed", function()
     t.equal(status, 0, err)
     for _, name in ipairs {"bin/qkern", "share/man/man1/qkern.1",
                            "share/lua/5.4/qkern/commands/quantize.lua",
+                           "share/lua/5.4/qkern/commands/bench/compare.lua",
                            "share/lua/5.4/qkern/commands/support/text.lua"} do
         t.equal(t.exists(prefix .. "/" .. name), true, name)
     end

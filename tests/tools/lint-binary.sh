@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # What a built shared object must and must not contain. lint-binary.sh plugin|library FILE...
 #
-#   plugin   exports qkern_plugin_v1 alone; needs libc and libm at most; has its manifest
+#   plugin   exports qkern_plugin_v1 alone; needs libc and libm at most; has its manifest; no
+#            thread-local storage
 #   library  exports qkern_... alone; needs libc at most
-#   both     no start-up or exit code, no thread-local storage, no IFUNC, no executable stack,
-#            no text relocations; and, where nothing but the baseline CPU may be assumed, no FMA
+#   both     no start-up or exit code, no IFUNC, no executable stack, no text relocations; and, where nothing but the baseline CPU may be assumed, no FMA
 # QKERN_LINT_FMA=allow: for plugins whose manifest asks for FMA.
 set -euo pipefail
 
@@ -54,11 +54,11 @@ for file in "$@"; do
     if [ "$kind" = plugin ]; then
         found=$(grep -oE '\((INIT|FINI|INIT_ARRAY|FINI_ARRAY|PREINIT_ARRAY)\)' <<<"$dynamic" || true)
         [ -z "$found" ] || complain "has start-up or exit code:" $found
+        grep -qE '^ +TLS ' <<<"$segments" && complain "has thread-local storage"
     else
         size=$(sed -n 's/.*(INIT_ARRAYSZ) *\([0-9]*\).*/\1/p' <<<"$dynamic")
         [ "${size:-0}" -le 8 ] || complain "has a constructor: INIT_ARRAYSZ is $size"
     fi
-    grep -qE '^ +TLS ' <<<"$segments" && complain "has thread-local storage"
     awk '$4 == "IFUNC" && $7 != "UND" {found = 1} END {exit !found}' <<<"$symbols" &&
         complain "has an IFUNC"
     grep -q TEXTREL <<<"$dynamic" && complain "has text relocations"
