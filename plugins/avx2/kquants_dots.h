@@ -10,8 +10,8 @@
 
 #include <string.h>
 
+#include "avx2/pairs.h"
 #include "common/klayout.h"
-#include "pairs.h"
 
 #ifndef PREFETCH_BYTES
 #define PREFETCH_BYTES 4096

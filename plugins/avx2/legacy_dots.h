@@ -4,16 +4,17 @@
  * legacy_dot.c defines, with dot_bytes.h,
  *
  *   products, products_of, products_more, products_less, products_lane_totals
- *   __m256i dot_q8(__m256i w, __m256i x, bool lowest)   signed times signed, added to eight int32
+ *   __m256i dot_q8(__m256i w, __m256i x, bool lowest)
  *
- * where lowest says that -128 is among the activations.
+ * the last of which multiplies Q8_0's codes, plus Q8_OFFSET, with activations, and adds the
+ * products to eight int32. lowest says that -128 is among the activations.
  */
 #ifndef QKERN_AVX2_LEGACY_DOTS_H
 #define QKERN_AVX2_LEGACY_DOTS_H
 
 #include <string.h>
 
-#include "pairs.h"
+#include "avx2/pairs.h"
 
 #define ROWS_TOGETHER 1
 #ifndef PREFETCH_BYTES
@@ -87,6 +88,9 @@ ALWAYS_INLINE i4 q8_0_sums(const struct qkern_block_q8_0 *const w[4], const stru
     else
         for (int u = 0; u < 4; u++)
             s[u] = dot_q8(load_256(w[u]->qs), x->q[u], false);
+    for (int u = 0; Q8_OFFSET > 0 && u < 4; u++)
+        s[u] =
+            products_less(s[u], products_of(_mm256_set1_epi8((int8_t)(uint8_t)Q8_OFFSET), x->q[u]));
     return lanes_added(lane_totals_32(s[0], s[1], s[2], s[3]));
 }
 
@@ -222,25 +226,27 @@ PAIR_MINIMUM(q4_1, NIBBLES_EACH, 15)
 PAIR_SCALE(q5_0, FIVES_EACH, 31, 16)
 PAIR_MINIMUM(q5_1, FIVES_EACH, 31)
 
+ALWAYS_INLINE __m256i q8_0_lane_sums(const struct qkern_block_q8_0 *const a[4],
+                                     const struct qkern_block_q8_0 *const b[4],
+                                     const struct qkern_block_q8_0 *const x[4], bool lowest)
+{
+    __m256i s[4];
+    for (int u = 0; u < 4; u++)
+        s[u] = _mm256_add_epi32(
+            dot_q8(bytes_each(a[u]->qs, b[u]->qs), bytes_both(x[u]->qs), lowest),
+            dot_q8(bytes_each(a[u]->qs + 16, b[u]->qs + 16), bytes_both(x[u]->qs + 16), lowest));
+    return lane_totals_32(s[0], s[1], s[2], s[3]);
+}
+
 ALWAYS_INLINE f8 q8_0_pair_value(const struct qkern_block_q8_0 *const a[4],
                                  const struct qkern_block_q8_0 *const b[4],
                                  const struct qkern_block_q8_0 *const x[4],
                                  const struct q8_prepared *prepared, uint64_t u)
 {
-    __m256i s[4];
-#define Q8(lowest)                                                                                 \
-    for (int i = 0; i < 4; i++)                                                                    \
-        s[i] = _mm256_add_epi32(                                                                   \
-            dot_q8(bytes_each(a[i]->qs, b[i]->qs), bytes_both(x[i]->qs), lowest),                  \
-            dot_q8(bytes_each(a[i]->qs + 16, b[i]->qs + 16), bytes_both(x[i]->qs + 16), lowest));
-    if (prepared->lowest) {
-        Q8(true)
-    } else {
-        Q8(false)
-    }
-#undef Q8
-    return STEP_SCALE(F8_OF(a, b, d), f8_both(prepared->d + u),
-                      f8_from_i32(lane_totals_32(s[0], s[1], s[2], s[3])));
+    __m256i s = prepared->lowest ? q8_0_lane_sums(a, b, x, true) : q8_0_lane_sums(a, b, x, false);
+    if (Q8_OFFSET > 0)
+        s = _mm256_sub_epi32(s, _mm256_slli_epi32(i8_both(prepared->sum + u), 7));
+    return STEP_SCALE(F8_OF(a, b, d), f8_both(prepared->d + u), f8_from_i32(s));
 }
 PAIR_ROWS(q8_0, q8_0, q8_prepared, q8_0_prepare, q8_0_pair_value)
 

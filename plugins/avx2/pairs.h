@@ -16,10 +16,10 @@
 
 #include <qkern/blocks.h>
 
+#include "avx2/dot.h"
 #include "common/bytes.h"
 #include "common/kernels.h"
 #include "common/step.h"
-#include "dot.h"
 
 #define GROUP_ROWS 64
 
