@@ -60,4 +60,24 @@ ALWAYS_INLINE __m256i products_scaled(__m256i acc, int most, products a, product
                                    _mm256_unpackhi_epi32(scales, scales));
 }
 
+/* The same of products with codes less an offset, which is taken off as int16. */
+#define OFFSET_VECTORS 2
+
+ALWAYS_INLINE void offsets_prepare(products a, products b, products c, products d,
+                                   __m256i offsets[OFFSET_VECTORS])
+{
+    offsets[0] = _mm256_packs_epi32(a, b);
+    offsets[1] = _mm256_packs_epi32(c, d);
+}
+
+ALWAYS_INLINE __m256i products_scaled_less(__m256i acc, products a, products b, products c,
+                                           products d, __m256i scales,
+                                           const __m256i offsets[OFFSET_VECTORS])
+{
+    acc = _mm256_dpwssd_avx_epi32(acc, _mm256_sub_epi16(_mm256_packs_epi32(a, b), offsets[0]),
+                                  _mm256_unpacklo_epi32(scales, scales));
+    return _mm256_dpwssd_avx_epi32(acc, _mm256_sub_epi16(_mm256_packs_epi32(c, d), offsets[1]),
+                                   _mm256_unpackhi_epi32(scales, scales));
+}
+
 #endif
