@@ -31,9 +31,23 @@ ALWAYS_INLINE f4 f8_high(f8 v)
     return (f4)_mm256_extractf128_ps((__m256)v, 1);
 }
 
+/*
+ * How far ahead of their use weights are asked for: while two short rows are read, those of a
+ * later pair are; of a long row a later part is.
+ */
+ALWAYS_INLINE uint64_t pair_ahead(uint64_t row_bytes, uint64_t row_stride)
+{
+    if (row_bytes > 2 * PREFETCH_BYTES)
+        return PREFETCH_BYTES;
+    uint64_t ahead = 2 * row_stride;
+    while (row_bytes > 0 && ahead < PREFETCH_BYTES)
+        ahead *= 2;
+    return ahead;
+}
+
 #define PAIR_ROWS(name, activation, PREPARED, PREPARE, VALUE)                                      \
-    ALWAYS_INLINE f8 name##_pair(f8 p, uint64_t units, const uint8_t *row0, const uint8_t *row1,   \
-                                 const struct qkern_block_##activation *x,                         \
+    ALWAYS_INLINE f8 name##_pair(f8 p, uint64_t units, uint64_t ahead, const uint8_t *row0,        \
+                                 const uint8_t *row1, const struct qkern_block_##activation *x,    \
                                  const struct PREPARED *prepared)                                  \
     {                                                                                              \
         static const struct qkern_block_##name no_w;                                               \
@@ -42,8 +56,8 @@ ALWAYS_INLINE f4 f8_high(f8 v)
         uint64_t u = 0;                                                                            \
         for (; units - u >= 4; u += 4) {                                                           \
             for (size_t b = 0; b < 4 * sizeof *w0; b += 64) {                                      \
-                __builtin_prefetch((const uint8_t *)(w0 + u) + b + PREFETCH_BYTES);                \
-                __builtin_prefetch((const uint8_t *)(w1 + u) + b + PREFETCH_BYTES);                \
+                __builtin_prefetch((const uint8_t *)(w0 + u) + b + ahead);                         \
+                __builtin_prefetch((const uint8_t *)(w1 + u) + b + ahead);                         \
             }                                                                                      \
             const struct qkern_block_##name *const a[4] = {w0 + u, w0 + u + 1, w0 + u + 2,         \
                                                            w0 + u + 3};                            \
@@ -70,6 +84,7 @@ ALWAYS_INLINE f4 f8_high(f8 v)
                              uint64_t row_stride, const void *activations)                         \
     {                                                                                              \
         const uint64_t units = n / UNIT_##activation;                                              \
+        const uint64_t ahead = pair_ahead(units * sizeof(struct qkern_block_##name), row_stride);  \
         const struct qkern_block_##activation *x = activations;                                    \
         const uint8_t *w = weights;                                                                \
                                                                                                    \
@@ -85,7 +100,7 @@ ALWAYS_INLINE f4 f8_high(f8 v)
                 for (uint64_t i = 0; i < pairs; i++) {                                             \
                     const uint8_t *at =                                                            \
                         w + 2 * i * row_stride + u * sizeof(struct qkern_block_##name);            \
-                    p[i] = name##_pair(p[i], count, at, at + row_stride, x + u, &prepared);        \
+                    p[i] = name##_pair(p[i], count, ahead, at, at + row_stride, x + u, &prepared); \
                 }                                                                                  \
             }                                                                                      \
             for (uint64_t i = 0; i < pairs; i++) {                                                 \
