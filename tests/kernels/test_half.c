@@ -9,20 +9,20 @@
 
 #include <cmocka.h>
 
-#include "kernels/contract.h"
+#include "verify/contract.h"
 #include "kernels/support.h"
 
 static uint16_t to_half(uint32_t type, float v)
 {
     uint16_t h;
-    kernel_of(type)->quantize(1, &v, &h);
+    reference_kernel(type)->quantize(1, &v, &h);
     return h;
 }
 
 static float from_half(uint32_t type, uint16_t h)
 {
     float v;
-    kernel_of(type)->dequantize(1, &h, &v);
+    reference_kernel(type)->dequantize(1, &h, &v);
     return v;
 }
 
@@ -33,7 +33,7 @@ static void all_f16_patterns_decode_as_ieee_says(void **state)
     static float values[65536];
     for (int h = 0; h < 65536; h++)
         all[h] = (uint16_t)h;
-    kernel_of(QKERN_TYPE_F16)->dequantize(65536, all, values);
+    reference_kernel(QKERN_TYPE_F16)->dequantize(65536, all, values);
     for (int h = 0; h < 65536; h++) {
         if ((h & 0x7fff) > 0x7c00) { /* sign and payload kept, quiet */
             const uint32_t expected =

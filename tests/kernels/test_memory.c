@@ -30,7 +30,7 @@ static void *allocate(size_t size)
 static struct expected expected_new(const struct qkern_kernel *k, uint64_t n, uint64_t seed)
 {
     struct numbers r = {seed};
-    const struct qkern_kernel *ka = kernel_of(k->dot_type);
+    const struct qkern_kernel *ka = reference_kernel(k->dot_type);
     struct expected e = {.n = n, .x_size = n * sizeof(float), .q_size = row_size(k, n)};
     e.a_size = ka != NULL ? row_size(ka, n) : 0;
     e.x = allocate(e.x_size);
@@ -66,10 +66,10 @@ static void expected_free(struct expected *e)
 }
 
 static void check_guarded(const struct qkern_kernel *k, const struct expected *e,
-                          struct guarded (*make)(size_t))
+                          struct guarded_row (*make)(size_t))
 {
-    struct guarded x = make(e->x_size), v = make(e->x_size), y = make(e->x_size);
-    struct guarded q = make(e->q_size), a = make(e->a_size);
+    struct guarded_row x = make(e->x_size), v = make(e->x_size), y = make(e->x_size);
+    struct guarded_row q = make(e->q_size), a = make(e->a_size);
     memcpy(x.data, e->x, e->x_size);
     memcpy(v.data, e->importance, e->x_size);
 
@@ -85,11 +85,11 @@ static void check_guarded(const struct qkern_kernel *k, const struct expected *e
         memcpy(a.data, e->activations, e->a_size);
         assert_int_equal(bits_of(k->vec_dot(e->n, q.data, a.data)), bits_of(e->dot));
     }
-    guarded_free(&x);
-    guarded_free(&v);
-    guarded_free(&y);
-    guarded_free(&q);
-    guarded_free(&a);
+    guarded_row_free(&x);
+    guarded_row_free(&v);
+    guarded_row_free(&y);
+    guarded_row_free(&q);
+    guarded_row_free(&a);
 }
 
 static void no_byte_outside_the_rows_is_touched(void **state)
@@ -111,15 +111,15 @@ static void an_empty_row_touches_nothing(void **state)
     (void)state;
     for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
         const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
-        struct guarded g = guarded_before_end(0), h = guarded_before_end(0);
+        struct guarded_row g = guarded_before_end(0), h = guarded_before_end(0);
         k->quantize(0, (const float *)(void *)g.data, h.data);
         k->quantize_weighted(0, (const float *)(void *)g.data, (const float *)(void *)g.data,
                              h.data);
         k->dequantize(0, g.data, (float *)(void *)h.data);
         if (k->vec_dot != NULL)
             assert_int_equal(bits_of(k->vec_dot(0, g.data, h.data)), 0);
-        guarded_free(&g);
-        guarded_free(&h);
+        guarded_row_free(&g);
+        guarded_row_free(&h);
     }
 }
 
