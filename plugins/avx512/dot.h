@@ -54,22 +54,21 @@ ALWAYS_INLINE __m512i load_512(const void *p, ptrdiff_t size)
     return _mm512_maskz_loadu_epi8(LOW_BITS(size), p);
 }
 
-/* Dwords 0 1 of a with 2 3 of b added crosswise: [a0+a2, a1+a3, b0+b2, b1+b3] in each lane. */
-ALWAYS_INLINE __m512i halves_added(__m512i a, __m512i b)
+/* Loaded once: a compiler may otherwise load anew for each use. */
+ALWAYS_INLINE __m512i in_register(__m512i v)
 {
-    const __m512i straight = _mm512_mask_blend_epi32(0xcccc, a, b);
-    const __m512i crossed = (__m512i)_mm512_shuffle_ps((__m512)a, (__m512)b, 0x4e);
-    return _mm512_add_epi32(straight, crossed);
+    __asm__("" : "+v"(v));
+    return v;
 }
 
 /* In each lane, dword j is the sum of the four dwords of s[j]. */
 ALWAYS_INLINE __m512i lanes_added(const __m512i s[4])
 {
-    const __m512i a = halves_added(s[0], s[2]); /* 0 0 2 2 */
-    const __m512i b = halves_added(s[1], s[3]); /* 1 1 3 3 */
-    const __m512i straight = _mm512_mask_blend_epi32(0xaaaa, a, b);
-    const __m512i low = _mm512_mask_blend_epi32(0x5555, a, b);
-    return _mm512_add_epi32(straight, _mm512_shuffle_epi32(low, (_MM_PERM_ENUM)0xb1));
+    const __m512i a = _mm512_add_epi32(_mm512_unpacklo_epi32(s[0], s[1]),
+                                       _mm512_unpackhi_epi32(s[0], s[1])); /* 0 1 0 1 */
+    const __m512i b = _mm512_add_epi32(_mm512_unpacklo_epi32(s[2], s[3]),
+                                       _mm512_unpackhi_epi32(s[2], s[3])); /* 2 3 2 3 */
+    return _mm512_add_epi32(_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
 }
 
 /* The sum of the four lanes. */

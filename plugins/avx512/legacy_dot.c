@@ -17,17 +17,26 @@ struct heads {
     __m512i words;
 };
 
-/* Takes those of strip j, or of all strips. `at` says for each word which one it is: in `front` for
- * blocks 0 and 1, in `back` for 2 and 3. */
-ALWAYS_INLINE void heads_take(struct heads *h, int j, bool all, h32 at, __m512i front, __m512i back)
+#define STRIP_WORDS(j) (0x11111111u << (j)) /* those of strip j */
+#define FRONT_WORDS 0x00ff00ffu           /* those of blocks 0 and 1 */
+
+/* Takes from v the words in mask; `at` says for each word which one it is. */
+ALWAYS_INLINE void heads_take(struct heads *h, bool first, __mmask32 mask, h32 at, __m512i v)
 {
-    const __mmask32 strip = all ? ~0u : 0x11111111u << j;
-    if (j == 0)
-        h->words = _mm512_maskz_permutexvar_epi16(strip & 0x00ff00ff, (__m512i)at, front);
+    if (mask == ~0u)
+        h->words = _mm512_permutexvar_epi16((__m512i)at, v);
+    else if (first)
+        h->words = _mm512_maskz_permutexvar_epi16(mask, (__m512i)at, v);
     else
-        h->words =
-            _mm512_mask_permutexvar_epi16(h->words, strip & 0x00ff00ff, (__m512i)at, front);
-    h->words = _mm512_mask_permutexvar_epi16(h->words, strip & 0xff00ff00, (__m512i)at, back);
+        h->words = _mm512_mask_permutexvar_epi16(h->words, mask, (__m512i)at, v);
+}
+
+/* The same with blocks 0 and 1 in front, 2 and 3 in back. */
+ALWAYS_INLINE void heads_take_2(struct heads *h, bool first, __mmask32 mask, h32 at, __m512i front,
+                                __m512i back)
+{
+    heads_take(h, first, mask & FRONT_WORDS, at, front);
+    heads_take(h, false, mask & ~FRONT_WORDS, at, back);
 }
 
 ALWAYS_INLINE __m512 heads_first(const struct heads *h)
@@ -73,7 +82,7 @@ ALWAYS_INLINE void q8_0_heads_take(struct heads *h, int j, bool all, ptrdiff_t c
 {
     const h32 at = {HEADS_AT(0, 17, 0, 17)};
     const ptrdiff_t size = count * (ptrdiff_t)sizeof *x;
-    heads_take(h, j, all, at, load_512(x, size), load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
+    heads_take_2(h, j == 0, all ? ~0u : STRIP_WORDS(j), at, load_512(x, size), load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
 }
 
 ALWAYS_INLINE void q8_0_load(struct q8_sixteen *s, int j, bool same, ptrdiff_t count,
@@ -89,7 +98,7 @@ ALWAYS_INLINE void q8_1_load(struct q8_sixteen *s, int j, bool same, ptrdiff_t c
     const h32 at = {HEADS_AT(0, 18, 0, 18), HEADS_AT(1, 19, 1, 19)};
     const ptrdiff_t size = count * (ptrdiff_t)sizeof *x;
     s->strip[j] = q8_strip_load(count, x->qs, sizeof *x);
-    heads_take(&s->heads, j, same, at, load_512(x, size),
+    heads_take_2(&s->heads, j == 0, same ? ~0u : STRIP_WORDS(j), at, load_512(x, size),
                load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
 }
 
@@ -138,8 +147,8 @@ ALWAYS_INLINE struct codes q4_0_codes(struct heads *h, int j, ptrdiff_t count,
 {
     const h32 at = {HEADS_AT(0, 9, 18, 27)};
     const b64 qs = QS_OF_THREE(2, 18);
-    const __m512i front = load_512(w, count * (ptrdiff_t)sizeof *w);
-    heads_take(h, j, false, at, front, front);
+    const __m512i front = in_register(load_512(w, count * (ptrdiff_t)sizeof *w));
+    heads_take(h, j == 0, STRIP_WORDS(j), at, front);
     return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front),
                                       load_128(w[3].qs, 16 * (count - 3)), 3));
 }
@@ -149,8 +158,8 @@ ALWAYS_INLINE struct codes q4_1_codes(struct heads *h, int j, ptrdiff_t count,
 {
     const h32 at = {HEADS_AT(0, 10, 20, 30), HEADS_AT(1, 11, 21, 31)};
     const b64 qs = QS_OF_THREE(4, 20);
-    const __m512i front = load_512(w, count * (ptrdiff_t)sizeof *w);
-    heads_take(h, j, false, at, front, front);
+    const __m512i front = in_register(load_512(w, count * (ptrdiff_t)sizeof *w));
+    heads_take(h, j == 0, STRIP_WORDS(j), at, front);
     return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front),
                                       load_128(w[3].qs, 16 * (count - 3)), 3));
 }
@@ -194,9 +203,9 @@ ALWAYS_INLINE struct codes q5_0_codes(struct heads *h, int j, ptrdiff_t count,
     const b64 qs = {FROM_16(6), FROM_16(28), FROM_16(26), FROM_16(48)};
     const uint8_t *p = (const uint8_t *)w;
     const ptrdiff_t size = count * (ptrdiff_t)sizeof *w;
-    const __m512i front = load_512(p, size);
-    const __m512i back = load_512(p + 24, size - 24);
-    heads_take(h, j, false, at, front, back);
+    const __m512i front = in_register(load_512(p, size));
+    const __m512i back = in_register(load_512(p + 24, size - 24));
+    heads_take_2(h, j == 0, STRIP_WORDS(j), at, front, back);
     return fifth_bits_added(nibbles(lanes_taken(qs, front, back)), lanes_taken(qh, front, back));
 }
 
@@ -209,9 +218,9 @@ ALWAYS_INLINE struct codes q5_1_codes(struct heads *h, int j, ptrdiff_t count,
     const b64 qs = {FROM_16(8), FROM_16(32), FROM_16(24), FROM_16(48)};
     const uint8_t *p = (const uint8_t *)w;
     const ptrdiff_t size = count * (ptrdiff_t)sizeof *w;
-    const __m512i front = load_512(p, size);
-    const __m512i back = load_512(p + 32, size - 32);
-    heads_take(h, j, false, at, front, back);
+    const __m512i front = in_register(load_512(p, size));
+    const __m512i back = in_register(load_512(p + 32, size - 32));
+    heads_take_2(h, j == 0, STRIP_WORDS(j), at, front, back);
     return fifth_bits_added(nibbles(lanes_taken(qs, front, back)), lanes_taken(qh, front, back));
 }
 
