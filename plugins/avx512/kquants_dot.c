@@ -3,16 +3,15 @@
  * vec_dot and vec_dot_rows of the K types with AVX-512: a quarter of a block fills a vector. What
  * stands once in each block (scales, minimums, stored sums) is done for four blocks at once.
  */
-#include "vec.h"
-
-#define ROWS_TOGETHER 2
-#define PREFETCH_BYTES 4096
-
-#include "common/dots.h"
+#include "common/bytes.h"
+#include "common/kernels.h"
 #include "common/klayout.h"
 #include "dot.h"
 
-#define UNIT_q8_K K_ELEMENTS
+#include <qkern/blocks.h>
+
+/* The f16 at a member of four blocks. */
+#define F4_OF(b, member) f4_load_f16((b)[0]->member, (b)[1]->member, (b)[2]->member, (b)[3]->member)
 #define QUARTERS 4
 
 /* Lane u from the u-th address. */
@@ -50,9 +49,8 @@ struct q8_K_four {
     f4 d;
 };
 
-ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_K *const x[4])
+ALWAYS_INLINE struct q8_K_four q8_K_load(const struct qkern_block_q8_K *const x[4])
 {
-    (void)count;
     return (struct q8_K_four){
         .block = {x[0], x[1], x[2], x[3]},
         .d = {load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)}};
@@ -66,12 +64,11 @@ struct q8_K_four_sums {
     __m512i high;
 };
 
-ALWAYS_INLINE struct q8_K_four_sums q8_K_sums_load(int count,
-                                                   const struct qkern_block_q8_K *const x[4])
+ALWAYS_INLINE struct q8_K_four_sums q8_K_sums_load(const struct qkern_block_q8_K *const x[4])
 {
     const __m512i turned = (__m512i)(w16){0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
     return (struct q8_K_four_sums){
-        .x = q8_K_load(count, x),
+        .x = q8_K_load(x),
         .low = _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 0)),
         .high = _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 16))};
 }
@@ -350,8 +347,77 @@ ALWAYS_INLINE f4 q6_K_value(int count, const struct qkern_block_q6_K *const w[4]
     return step_scale_4(F4_OF(w, d), x->d, q6_K_sums(count, w, x, &scales));
 }
 
-DOTS(q2_K, q8_K, q8_K_four_sums, q8_K_sums_load, q2_K_value)
-DOTS(q3_K, q8_K, q8_K_four, q8_K_load, q3_K_value)
-DOTS(q4_K, q8_K, q8_K_four_sums, q8_K_sums_load, q4_K_value)
-DOTS(q5_K, q8_K, q8_K_four_sums, q8_K_sums_load, q5_K_value)
-DOTS(q6_K, q8_K, q8_K_four, q8_K_load, q6_K_value)
+/*
+ * vec_dot takes four blocks of a row at a time, a partial for each. vec_dot_rows takes one block of
+ * four rows at a time: lane r of a partial belongs to row r, and the activations' block stays in
+ * registers.
+ */
+#define K_DOTS(name, FOUR, LOAD)                                                                   \
+    float name##_vec_dot(uint64_t n, const void *weights, const void *activations)                 \
+    {                                                                                              \
+        static const struct qkern_block_##name no_w;                                               \
+        static const struct qkern_block_q8_K no_x;                                                 \
+        const struct qkern_block_##name *w = weights;                                              \
+        const struct qkern_block_q8_K *x = activations;                                            \
+        uint64_t units = n / K_ELEMENTS;                                                           \
+        f4 p = {0.0f, 0.0f, 0.0f, 0.0f};                                                           \
+        for (; units >= 4; units -= 4, w += 4, x += 4) {                                           \
+            const struct qkern_block_##name *const ws[4] = {w, w + 1, w + 2, w + 3};               \
+            const struct qkern_block_q8_K *const xs[4] = {x, x + 1, x + 2, x + 3};                 \
+            const struct FOUR four = LOAD(xs);                                                     \
+            p += name##_value(4, ws, &four);                                                       \
+        }                                                                                          \
+        if (units > 0) {                                                                           \
+            const struct qkern_block_##name *const ws[4] = {w, units > 1 ? w + 1 : &no_w,          \
+                                                            units > 2 ? w + 2 : &no_w, &no_w};     \
+            const struct qkern_block_q8_K *const xs[4] = {x, units > 1 ? x + 1 : &no_x,            \
+                                                          units > 2 ? x + 2 : &no_x, &no_x};       \
+            const struct FOUR four = LOAD(xs);                                                     \
+            p += name##_value((int)units, ws, &four);                                              \
+        }                                                                                          \
+        return f4_partials_total(p);                                                               \
+    }                                                                                              \
+                                                                                                   \
+    static void name##_four_rows(uint64_t units, float *out, const uint8_t *weights,               \
+                                 uint64_t row_stride, const struct qkern_block_q8_K *x)            \
+    {                                                                                              \
+        const struct qkern_block_##name *row[4];                                                   \
+        for (uint64_t r = 0; r < 4; r++)                                                           \
+            row[r] = (const struct qkern_block_##name *)(weights + r * row_stride);                \
+        f4 p[STEP_PARTIALS] = {{0.0f}, {0.0f}, {0.0f}, {0.0f}};                                    \
+        for (uint64_t u = 0; u < units; u++) {                                                     \
+            const struct qkern_block_##name *const ws[4] = {row[0] + u, row[1] + u, row[2] + u,    \
+                                                            row[3] + u};                           \
+            const struct qkern_block_q8_K *const xs[4] = {x + u, x + u, x + u, x + u};             \
+            for (int r = 0; r < 4; r++)                                                            \
+                for (size_t b = 0; b < sizeof *ws[0]; b += 64)                                     \
+                    __builtin_prefetch((const uint8_t *)ws[r] + b + 4 * row_stride);               \
+            const struct FOUR four = LOAD(xs);                                                     \
+            const f4 sum = p[0] + name##_value(4, ws, &four);                                      \
+            p[0] = p[1];                                                                           \
+            p[1] = p[2];                                                                           \
+            p[2] = p[3];                                                                           \
+            p[3] = sum;                                                                            \
+        }                                                                                          \
+        f4 by_unit[STEP_PARTIALS];                                                                 \
+        for (uint64_t i = 0; i < STEP_PARTIALS; i++)                                               \
+            by_unit[(units + i) % STEP_PARTIALS] = p[i];                                           \
+        const f4 total = (by_unit[0] + by_unit[2]) + (by_unit[1] + by_unit[3]);                    \
+        memcpy(out, &total, sizeof total);                                                         \
+    }                                                                                              \
+                                                                                                   \
+    void name##_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,           \
+                             uint64_t row_stride, const void *activations)                         \
+    {                                                                                              \
+        const uint8_t *w = weights;                                                                \
+        for (; rows >= 4; rows -= 4, out += 4, w += 4 * row_stride)                                \
+            name##_four_rows(n / K_ELEMENTS, out, w, row_stride, activations);                     \
+        for (; rows > 0; rows--, out++, w += row_stride)                                           \
+            *out = name##_vec_dot(n, w, activations);                                              \
+    }
+
+K_DOTS(q2_K, q8_K_four_sums, q8_K_sums_load)
+K_DOTS(q3_K, q8_K_four, q8_K_load)
+K_DOTS(q4_K, q8_K_four_sums, q8_K_sums_load)
+K_DOTS(q5_K, q8_K_four_sums, q8_K_sums_load)
+K_DOTS(q6_K, q8_K_four, q8_K_load)
