@@ -91,8 +91,7 @@ ALWAYS_INLINE struct sixteen bf16_load(const uint8_t *p)
 
 ALWAYS_INLINE float f32_total(const struct sixteen *p)
 {
-    const __m256 eight =
-        _mm512_castps512_ps256(p->v[0]) + _mm512_extractf32x8_ps(p->v[0], 1);
+    const __m256 eight = _mm512_castps512_ps256(p->v[0]) + _mm512_extractf32x8_ps(p->v[0], 1);
     return f4_partials_total((f4)_mm256_castps256_ps128(eight) +
                              (f4)_mm256_extractf128_ps(eight, 1));
 }

@@ -17,10 +17,10 @@
 /* Lane u from the u-th address. */
 ALWAYS_INLINE __m512i lanes_load(const void *a, const void *b, const void *c, const void *d)
 {
-    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load_128(a, 16)),
-                                                load_128(b, 16), 1);
-    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load_128(c, 16)),
-                                                 load_128(d, 16), 1);
+    const __m256i low =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(load_128(a, 16)), load_128(b, 16), 1);
+    const __m256i high =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(load_128(c, 16)), load_128(d, 16), 1);
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
@@ -34,7 +34,10 @@ ALWAYS_INLINE __m512i halves_load(const void *p)
     return _mm512_broadcast_i64x4(load_256(p, 32));
 }
 
-#define HALVES(low, high) {TIMES_4(low), TIMES_4(high)}
+#define HALVES(low, high)                                                                          \
+    {                                                                                              \
+        TIMES_4(low), TIMES_4(high)                                                                \
+    }
 
 /* a | (b & mask) */
 ALWAYS_INLINE __m512i or_masked(__m512i a, __m512i b, int mask)
@@ -67,10 +70,10 @@ struct q8_K_four_sums {
 ALWAYS_INLINE struct q8_K_four_sums q8_K_sums_load(const struct qkern_block_q8_K *const x[4])
 {
     const __m512i turned = (__m512i)(w16){0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    return (struct q8_K_four_sums){
-        .x = q8_K_load(x),
-        .low = _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 0)),
-        .high = _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 16))};
+    return (struct q8_K_four_sums){.x = q8_K_load(x),
+                                   .low = _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 0)),
+                                   .high =
+                                       _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 16))};
 }
 
 /* Sums of products. */
@@ -112,42 +115,61 @@ ALWAYS_INLINE __m512i scales_spread(const struct k_scales_16 *s, int u, int h, i
     return _mm512_permutexvar_epi16((__m512i)at[group / 32][u % 2][h], s->of[u / 2]);
 }
 
-/*
- * Codes times activations in each dword, minus offset times these activations: -x is ~x + 1, and
- * dpbusd multiplies signed bytes by unsigned ones. At most 4 * 32 * 128 in magnitude: 16 bits.
- */
-ALWAYS_INLINE __m512i quarter_dot(__m512i codes, __m512i x, int offset)
+/* The codes of an activation block, and what sums with them start from: minus the offset of the
+ * weights' codes times the activation codes that a dword gets. */
+struct q8_K_codes {
+    __m512i quarter[QUARTERS];
+    __m512i start[QUARTERS];
+};
+
+/* -x is ~x + 1, and dpbusd multiplies signed bytes by unsigned ones. */
+ALWAYS_INLINE struct q8_K_codes q8_K_codes_load(const struct qkern_block_q8_K *x, int offset)
 {
-    __m512i start = _mm512_setzero_si512();
-    if (offset != 0)
-        start = _mm512_dpbusd_epi32(_mm512_set1_epi32(4 * offset), bytes_512(offset),
-                                    _mm512_xor_si512(x, bytes_512(-1)));
-    return _mm512_dpbusd_epi32(start, codes, x);
+    struct q8_K_codes c;
+    for (int q = 0; q < QUARTERS; q++) {
+        c.quarter[q] = load_512(x->qs + 64 * q, 64);
+        c.start[q] = offset == 0
+                         ? _mm512_setzero_si512()
+                         : _mm512_dpbusd_epi32(_mm512_set1_epi32(4 * offset), bytes_512(offset),
+                                               _mm512_xor_si512(c.quarter[q], bytes_512(-1)));
+    }
+    return c;
 }
 
-/* Sixteen pieces of the sum of one block. */
-ALWAYS_INLINE __m512i block_sum(const __m512i codes[QUARTERS], int offset,
-                                const struct qkern_block_q8_K *x, __m512i scales_low,
-                                __m512i scales_high)
+/*
+ * Sixteen pieces of the sum of one block. Before the scales come in, a dword is at most 4 * 32 *
+ * 128 in magnitude, which fits into 16 bits.
+ */
+ALWAYS_INLINE __m512i block_sum(const __m512i codes[QUARTERS], const struct q8_K_codes *x,
+                                __m512i scales_low, __m512i scales_high)
 {
     __m512i s[QUARTERS];
     for (int q = 0; q < QUARTERS; q++)
-        s[q] = quarter_dot(codes[q], load_512(x->qs + 64 * q, 64), offset);
+        s[q] = _mm512_dpbusd_epi32(x->start[q], codes[q], x->quarter[q]);
     const __m512i sum = _mm512_madd_epi16(_mm512_packs_epi32(s[0], s[1]), scales_low);
     return _mm512_dpwssd_epi32(sum, _mm512_packs_epi32(s[2], s[3]), scales_high);
 }
 
-/* NAME_block(w, x, scales, u): the sum of block u. */
-#define BLOCK_SUM(name, group, offset)                                                             \
-    ALWAYS_INLINE i4 name##_sums(int count, const struct qkern_block_##name *const w[4],           \
+/* NAME_sums: of count blocks, all against the same activations if they are `same`. */
+#define SUMS(name, group, offset)                                                                  \
+    ALWAYS_INLINE i4 name##_sums(int count, bool same,                                             \
+                                 const struct qkern_block_##name *const w[4],                      \
                                  const struct q8_K_four *x, const struct k_scales_16 *scales)      \
     {                                                                                              \
         __m512i s[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),    \
                         _mm512_setzero_si512()};                                                   \
+        struct q8_K_codes xs;                                                                      \
+        if (same) {                                                                                \
+            xs = q8_K_codes_load(x->block[0], offset);                                             \
+            for (int q = 0; q < QUARTERS; q++)                                                     \
+                xs.quarter[q] = in_register(xs.quarter[q]);                                        \
+        }                                                                                          \
         for (int u = 0; u < count; u++) {                                                          \
             __m512i codes[QUARTERS];                                                               \
             name##_quarters(w[u], codes);                                                          \
-            s[u] = block_sum(codes, offset, x->block[u], scales_spread(scales, u, 0, group),       \
+            if (!same)                                                                             \
+                xs = q8_K_codes_load(x->block[u], offset);                                         \
+            s[u] = block_sum(codes, &xs, scales_spread(scales, u, 0, group),                       \
                              scales_spread(scales, u, 1, group));                                  \
         }                                                                                          \
         return lanes_total(lanes_added(s));                                                        \
@@ -247,15 +269,15 @@ ALWAYS_INLINE void q6_K_quarters(const struct qkern_block_q6_K *w, __m512i codes
     }
 }
 
-BLOCK_SUM(q2_K, 16, 0)
-BLOCK_SUM(q3_K, 16, 4)
-BLOCK_SUM(q4_K, 32, 0)
-BLOCK_SUM(q5_K, 32, 0)
-BLOCK_SUM(q6_K, 16, 32)
+SUMS(q2_K, 16, 0)
+SUMS(q3_K, 16, 4)
+SUMS(q4_K, 32, 0)
+SUMS(q5_K, 32, 0)
+SUMS(q6_K, 16, 32)
 
 /* Q2_K: byte g has scale and minimum of group g. */
 
-ALWAYS_INLINE f4 q2_K_value(int count, const struct qkern_block_q2_K *const w[4],
+ALWAYS_INLINE f4 q2_K_value(int count, bool same, const struct qkern_block_q2_K *const w[4],
                             const struct q8_K_four_sums *x)
 {
     const b64 low = {MINS_LANE(0, 1), MINS_LANE(2, 3), MINS_LANE(4, 5), MINS_LANE(6, 7)};
@@ -263,7 +285,7 @@ ALWAYS_INLINE f4 q2_K_value(int count, const struct qkern_block_q2_K *const w[4]
     const __m512i both = LANES_OF(w, scales, 0);
     const __m512i min = _mm512_and_si512(_mm512_srli_epi16(both, 4), bytes_512(15));
     const struct k_scales_16 scales = scales_widen(_mm512_and_si512(both, bytes_512(15)));
-    const i4 s = q2_K_sums(count, w, &x->x, &scales);
+    const i4 s = q2_K_sums(count, same, w, &x->x, &scales);
     const i4 m = minimum_sums(x, bytes_to_words(low, min), bytes_to_words(high, min));
     return step_k_minimum_4(F4_OF(w, d), x->x.d, s, F4_OF(w, dmin), m);
 }
@@ -272,10 +294,10 @@ ALWAYS_INLINE f4 q2_K_value(int count, const struct qkern_block_q2_K *const w[4]
 
 ALWAYS_INLINE __m512i scales_min_unpack(__m512i v)
 {
-    const b64 low = {4,  5,  6,  7,  12, 13, 14, 15, 8,  9,  10, 11, 12, 13, 14, 15,
-                     4,  5,  6,  7,  12, 13, 14, 15, 8,  9,  10, 11, 12, 13, 14, 15,
-                     4,  5,  6,  7,  12, 13, 14, 15, 8,  9,  10, 11, 12, 13, 14, 15,
-                     4,  5,  6,  7,  12, 13, 14, 15, 8,  9,  10, 11, 12, 13, 14, 15};
+    const b64 low = {4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15,
+                     4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15,
+                     4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15,
+                     4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15};
 #define HIGH_LANE TIMES_4(128), FROM_4(4), TIMES_4(128), FROM_4(8)
     const b64 high = {HIGH_LANE, HIGH_LANE, HIGH_LANE, HIGH_LANE};
 #undef HIGH_LANE
@@ -283,14 +305,14 @@ ALWAYS_INLINE __m512i scales_min_unpack(__m512i v)
     const w16 mask = {0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f,
                       0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f,
                       0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f};
-    const __m512i a =
-        _mm512_srlv_epi32(_mm512_shuffle_epi8(v, (__m512i)low), (__m512i)shift);
+    const __m512i a = _mm512_srlv_epi32(_mm512_shuffle_epi8(v, (__m512i)low), (__m512i)shift);
     const __m512i b = _mm512_srli_epi16(_mm512_shuffle_epi8(v, (__m512i)high), 2);
     return or_masked(_mm512_and_si512(a, (__m512i)mask), b, 0x30);
 }
 
 #define K_NIBBLES_VALUE(name)                                                                      \
-    ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
+    ALWAYS_INLINE f4 name##_value(int count, bool same,                                            \
+                                  const struct qkern_block_##name *const w[4],                     \
                                   const struct q8_K_four_sums *x)                                  \
     {                                                                                              \
         const b64 low = {MINS_LANE(8, 8), MINS_LANE(9, 9), MINS_LANE(10, 10), MINS_LANE(11, 11)};  \
@@ -301,7 +323,7 @@ ALWAYS_INLINE __m512i scales_min_unpack(__m512i v)
         const __m512i both = scales_min_unpack(heads);                                             \
         const __m256 d = scales_of_blocks(d_at, heads);                                            \
         const struct k_scales_16 scales = scales_widen(both);                                      \
-        const i4 s = name##_sums(count, w, &x->x, &scales);                                        \
+        const i4 s = name##_sums(count, same, w, &x->x, &scales);                                  \
         const i4 m = minimum_sums(x, bytes_to_words(low, both), bytes_to_words(high, both));       \
         return step_k_minimum_4((f4)_mm256_castps256_ps128(d), x->x.d, s,                          \
                                 (f4)_mm256_extractf128_ps(d, 1), m);                               \
@@ -322,29 +344,27 @@ ALWAYS_INLINE __m512i scales_unpack(__m512i v)
 #undef HIGH_LANE
     const d8 shift = {0, 4, 0, 4, 0, 4, 0, 4};
     const w16 left = {4, 2, 0, 30, 4, 2, 0, 30, 4, 2, 0, 30, 4, 2, 0, 30};
-    const __m512i a =
-        _mm512_srlv_epi64(_mm512_shuffle_epi8(v, (__m512i)low), (__m512i)shift);
-    const __m512i b =
-        _mm512_rolv_epi32(_mm512_shuffle_epi8(v, (__m512i)high), (__m512i)left);
+    const __m512i a = _mm512_srlv_epi64(_mm512_shuffle_epi8(v, (__m512i)low), (__m512i)shift);
+    const __m512i b = _mm512_rolv_epi32(_mm512_shuffle_epi8(v, (__m512i)high), (__m512i)left);
     return or_masked(_mm512_and_si512(a, bytes_512(15)), b, 0x30);
 }
 
-ALWAYS_INLINE f4 q3_K_value(int count, const struct qkern_block_q3_K *const w[4],
+ALWAYS_INLINE f4 q3_K_value(int count, bool same, const struct qkern_block_q3_K *const w[4],
                             const struct q8_K_four *x)
 {
     const h32 d_at = {7, 15, 23, 31};
     const __m512i heads = LANES_OF(w, qs, 62);
     const struct k_scales_16 scales =
         scales_widen(_mm512_sub_epi8(scales_unpack(heads), bytes_512(32)));
-    const i4 s = q3_K_sums(count, w, x, &scales);
+    const i4 s = q3_K_sums(count, same, w, x, &scales);
     return step_scale_4((f4)_mm256_castps256_ps128(scales_of_blocks(d_at, heads)), x->d, s);
 }
 
-ALWAYS_INLINE f4 q6_K_value(int count, const struct qkern_block_q6_K *const w[4],
+ALWAYS_INLINE f4 q6_K_value(int count, bool same, const struct qkern_block_q6_K *const w[4],
                             const struct q8_K_four *x)
 {
     const struct k_scales_16 scales = scales_widen(LANES_OF(w, scales, 0));
-    return step_scale_4(F4_OF(w, d), x->d, q6_K_sums(count, w, x, &scales));
+    return step_scale_4(F4_OF(w, d), x->d, q6_K_sums(count, same, w, x, &scales));
 }
 
 /*
@@ -365,7 +385,7 @@ ALWAYS_INLINE f4 q6_K_value(int count, const struct qkern_block_q6_K *const w[4]
             const struct qkern_block_##name *const ws[4] = {w, w + 1, w + 2, w + 3};               \
             const struct qkern_block_q8_K *const xs[4] = {x, x + 1, x + 2, x + 3};                 \
             const struct FOUR four = LOAD(xs);                                                     \
-            p += name##_value(4, ws, &four);                                                       \
+            p += name##_value(4, false, ws, &four);                                                \
         }                                                                                          \
         if (units > 0) {                                                                           \
             const struct qkern_block_##name *const ws[4] = {w, units > 1 ? w + 1 : &no_w,          \
@@ -373,7 +393,7 @@ ALWAYS_INLINE f4 q6_K_value(int count, const struct qkern_block_q6_K *const w[4]
             const struct qkern_block_q8_K *const xs[4] = {x, units > 1 ? x + 1 : &no_x,            \
                                                           units > 2 ? x + 2 : &no_x, &no_x};       \
             const struct FOUR four = LOAD(xs);                                                     \
-            p += name##_value((int)units, ws, &four);                                              \
+            p += name##_value((int)units, false, ws, &four);                                       \
         }                                                                                          \
         return f4_partials_total(p);                                                               \
     }                                                                                              \
@@ -393,7 +413,7 @@ ALWAYS_INLINE f4 q6_K_value(int count, const struct qkern_block_q6_K *const w[4]
                 for (size_t b = 0; b < sizeof *ws[0]; b += 64)                                     \
                     __builtin_prefetch((const uint8_t *)ws[r] + b + 4 * row_stride);               \
             const struct FOUR four = LOAD(xs);                                                     \
-            const f4 sum = p[0] + name##_value(4, ws, &four);                                      \
+            const f4 sum = p[0] + name##_value(4, true, ws, &four);                                \
             p[0] = p[1];                                                                           \
             p[1] = p[2];                                                                           \
             p[2] = p[3];                                                                           \

@@ -18,7 +18,7 @@ struct heads {
 };
 
 #define STRIP_WORDS(j) (0x11111111u << (j)) /* those of strip j */
-#define FRONT_WORDS 0x00ff00ffu           /* those of blocks 0 and 1 */
+#define FRONT_WORDS 0x00ff00ffu             /* those of blocks 0 and 1 */
 
 /* Takes from v the words in mask; `at` says for each word which one it is. */
 ALWAYS_INLINE void heads_take(struct heads *h, bool first, __mmask32 mask, h32 at, __m512i v)
@@ -67,9 +67,8 @@ struct q8_sixteen {
 /* 32 bytes each of four blocks that stand `block` bytes apart. */
 ALWAYS_INLINE struct q8_strip q8_strip_load(ptrdiff_t count, const int8_t *q, ptrdiff_t block)
 {
-    const __m512i a =
-        _mm512_inserti64x4(_mm512_castsi256_si512(load_256(q, 32 * count)),
-                           load_256(q + block, 32 * (count - 1)), 1);
+    const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(load_256(q, 32 * count)),
+                                         load_256(q + block, 32 * (count - 1)), 1);
     const __m512i b =
         _mm512_inserti64x4(_mm512_castsi256_si512(load_256(q + 2 * block, 32 * (count - 2))),
                            load_256(q + 3 * block, 32 * (count - 3)), 1);
@@ -82,7 +81,8 @@ ALWAYS_INLINE void q8_0_heads_take(struct heads *h, int j, bool all, ptrdiff_t c
 {
     const h32 at = {HEADS_AT(0, 17, 0, 17)};
     const ptrdiff_t size = count * (ptrdiff_t)sizeof *x;
-    heads_take_2(h, j == 0, all ? ~0u : STRIP_WORDS(j), at, load_512(x, size), load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
+    heads_take_2(h, j == 0, all ? ~0u : STRIP_WORDS(j), at, load_512(x, size),
+                 load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
 }
 
 ALWAYS_INLINE void q8_0_load(struct q8_sixteen *s, int j, bool same, ptrdiff_t count,
@@ -99,7 +99,7 @@ ALWAYS_INLINE void q8_1_load(struct q8_sixteen *s, int j, bool same, ptrdiff_t c
     const ptrdiff_t size = count * (ptrdiff_t)sizeof *x;
     s->strip[j] = q8_strip_load(count, x->qs, sizeof *x);
     heads_take_2(&s->heads, j == 0, same ? ~0u : STRIP_WORDS(j), at, load_512(x, size),
-               load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
+                 load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
 }
 
 /*
@@ -165,8 +165,8 @@ ALWAYS_INLINE struct codes q4_1_codes(struct heads *h, int j, ptrdiff_t count,
 }
 
 /*
- * Q5: the fifth bits of a block, a word of 32 bits, stand in each half lane twice. A rotation of the
- * half lane brings bit e of the word to bit 4 of byte e % 16.
+ * Q5: the fifth bits of a block, a word of 32 bits, stand in each half lane twice. A rotation of
+ * the half lane brings bit e of the word to bit 4 of byte e % 16.
  */
 ALWAYS_INLINE struct codes fifth_bits_added(struct codes w, __m512i qh)
 {
@@ -178,8 +178,8 @@ ALWAYS_INLINE struct codes fifth_bits_added(struct codes w, __m512i qh)
     const __m512i bit = bytes_512(16);
     return (struct codes){
         /* w | (bits & 16) */
-        .low = _mm512_ternarylogic_epi64(
-            w.low, _mm512_multishift_epi64_epi8((__m512i)to_low, qh), bit, 0xf8),
+        .low = _mm512_ternarylogic_epi64(w.low, _mm512_multishift_epi64_epi8((__m512i)to_low, qh),
+                                         bit, 0xf8),
         .high = _mm512_ternarylogic_epi64(
             w.high, _mm512_multishift_epi64_epi8((__m512i)to_high, qh), bit, 0xf8),
     };

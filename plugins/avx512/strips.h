@@ -71,7 +71,7 @@ ALWAYS_INLINE f4 rows_total(__m512 p)
             const struct qkern_block_##name *const ws[STRIPS] = {w, w + 4, w + 8, w + 12};         \
             const ptrdiff_t all[STRIPS] = {TIMES_4(STRIP_UNITS)};                                  \
             for (int j = 0; j < STRIPS; j++)                                                       \
-                LOAD(&sixteen, j, false, STRIP_UNITS, x + STRIP_UNITS * j);                               \
+                LOAD(&sixteen, j, false, STRIP_UNITS, x + STRIP_UNITS * j);                        \
             p = strips_added(p, VALUE(all, ws, false, &sixteen));                                  \
             w += SIXTEEN_UNITS;                                                                    \
             x += SIXTEEN_UNITS;                                                                    \
@@ -81,7 +81,7 @@ ALWAYS_INLINE f4 rows_total(__m512 p)
             ptrdiff_t some[STRIPS];                                                                \
             for (int j = 0; j < STRIPS; j++) {                                                     \
                 some[j] = strip_count(units, j);                                                   \
-                LOAD(&sixteen, j, false, some[j], x + STRIP_UNITS * j);                                   \
+                LOAD(&sixteen, j, false, some[j], x + STRIP_UNITS * j);                            \
             }                                                                                      \
             p = strips_added(p, VALUE(some, ws, false, &sixteen));                                 \
         }                                                                                          \
@@ -104,14 +104,14 @@ ALWAYS_INLINE f4 rows_total(__m512 p)
             for (int j = 0; j < STRIPS; j++)                                                       \
                 for (size_t b = 0; b < STRIP_UNITS * sizeof *ws[0]; b += 64)                       \
                     __builtin_prefetch((const uint8_t *)ws[j] + b + STRIPS * row_stride);          \
-            LOAD(&four, 0, true, STRIP_UNITS, x + u);                                                    \
+            LOAD(&four, 0, true, STRIP_UNITS, x + u);                                              \
             p += VALUE(all, ws, true, &four);                                                      \
         }                                                                                          \
         if (u < units) {                                                                           \
             const struct qkern_block_##name *const ws[STRIPS] = {row[0] + u, row[1] + u,           \
                                                                  row[2] + u, row[3] + u};          \
             const ptrdiff_t some[STRIPS] = {TIMES_4((ptrdiff_t)(units - u))};                      \
-            LOAD(&four, 0, true, some[0], x + u);                                                        \
+            LOAD(&four, 0, true, some[0], x + u);                                                  \
             p += VALUE(some, ws, true, &four);                                                     \
         }                                                                                          \
         const f4 total = rows_total(p);                                                            \
