@@ -61,6 +61,16 @@ ALWAYS_INLINE __m512i in_register(__m512i v)
     return v;
 }
 
+/* The pointer, as if it were another: a compiler otherwise keeps one for each row, and runs out of
+ * registers. */
+ALWAYS_INLINE const uint8_t *anew(const uint8_t *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
+}
+
+#define NEVER_INLINE static __attribute__((noinline))
+
 /* In each lane, dword j is the sum of the four dwords of s[j]. */
 ALWAYS_INLINE __m512i lanes_added(const __m512i s[4])
 {

@@ -6,9 +6,6 @@
 #include "common/bytes.h"
 #include "strips.h"
 
-#define UNIT_q8_0 32
-#define UNIT_q8_1 32
-
 /*
  * Scales of sixteen units, f16: word 4 * b + j is that of block b in strip j. Behind them, from
  * word 16, the minimums or sums in the same order.
@@ -17,26 +14,45 @@ struct heads {
     __m512i words;
 };
 
-#define STRIP_WORDS(j) (0x11111111u << (j)) /* those of strip j */
-#define FRONT_WORDS 0x00ff00ffu             /* those of blocks 0 and 1 */
+/*
+ * A strip is loaded into two registers that may overlap, front and back. Where something stands in
+ * them is said in bytes or words of front, and for what is taken from back in those of the register
+ * that would follow front.
+ */
+struct strip {
+    __m512i front;
+    __m512i back;
+};
 
-/* Takes from v the words in mask; `at` says for each word which one it is. */
-ALWAYS_INLINE void heads_take(struct heads *h, bool first, __mmask32 mask, h32 at, __m512i v)
+#define BACK_BYTE(v) ((v) + 64)
+#define BACK_WORD(v) ((v) + 32)
+
+/* Loads the first count of four blocks; back starts at byte `at`. */
+ALWAYS_INLINE struct strip strip_load(ptrdiff_t count, const void *blocks, ptrdiff_t block,
+                                      ptrdiff_t at)
 {
-    if (mask == ~0u)
-        h->words = _mm512_permutexvar_epi16((__m512i)at, v);
-    else if (first)
-        h->words = _mm512_maskz_permutexvar_epi16(mask, (__m512i)at, v);
-    else
-        h->words = _mm512_mask_permutexvar_epi16(h->words, mask, (__m512i)at, v);
+    const ptrdiff_t size = count * block;
+    return (struct strip){in_register(load_512(blocks, size)),
+                          in_register(load_512((const uint8_t *)blocks + at, size - at))};
 }
 
-/* The same with blocks 0 and 1 in front, 2 and 3 in back. */
-ALWAYS_INLINE void heads_take_2(struct heads *h, bool first, __mmask32 mask, h32 at, __m512i front,
-                                __m512i back)
+ALWAYS_INLINE __m512i words_taken(const struct strip *s, h32 at)
 {
-    heads_take(h, first, mask & FRONT_WORDS, at, front);
-    heads_take(h, false, mask & ~FRONT_WORDS, at, back);
+    return _mm512_permutex2var_epi16(s->front, (__m512i)at, s->back);
+}
+
+ALWAYS_INLINE __m512i bytes_taken(const struct strip *s, b64 at)
+{
+    return _mm512_permutex2var_epi8(s->front, (__m512i)at, s->back);
+}
+
+/* Words a, b, c, d for blocks 0 to 3, each four times. */
+#define HEADS_AT(a, b, c, d) TIMES_4(a), TIMES_4(b), TIMES_4(c), TIMES_4(d)
+
+/* Adds those of strip j, which stand in each dword's place. */
+ALWAYS_INLINE void heads_add(struct heads *h, int j, __m512i words)
+{
+    h->words = j == 0 ? words : _mm512_mask_mov_epi16(h->words, 0x11111111u << j, words);
 }
 
 ALWAYS_INLINE __m512 heads_first(const struct heads *h)
@@ -49,71 +65,89 @@ ALWAYS_INLINE __m512 heads_second(const struct heads *h)
     return _mm512_cvtph_ps(_mm512_extracti64x4_epi64(h->words, 1));
 }
 
-/* Words a and b of front, then c and d of back; those of the second half likewise. */
-#define HEADS_AT(a, b, c, d) TIMES_4(a), TIMES_4(b), TIMES_4(c), TIMES_4(d)
-
 /* Activations. */
 
 struct q8_strip {
-    __m512i low;  /* lane b: elements 0 to 15 of block b */
-    __m512i high; /* 16 to 31 */
+    __m512i low;   /* lane b: elements 0 to 15 of block b */
+    __m512i high;  /* 16 to 31 */
+    __m512i start; /* of the sums of products */
 };
 
+/* Four strips, and the scales and sums of their units. */
 struct q8_sixteen {
     struct q8_strip strip[STRIPS];
     struct heads heads;
 };
 
-/* 32 bytes each of four blocks that stand `block` bytes apart. */
-ALWAYS_INLINE struct q8_strip q8_strip_load(ptrdiff_t count, const int8_t *q, ptrdiff_t block)
+/* A strip that four rows are multiplied with: lane b of d and s belongs to block b. */
+struct q8_four {
+    struct q8_strip strip;
+    __m512 d;
+    __m512 s; /* of Q8_1 */
+};
+
+/*
+ * Codes of four Q8_0 or Q8_1 blocks. The second half of blocks 1 and 3 does not fit into front and
+ * back. start is 0.
+ */
+#define Q8_LANE(v) FROM_4(v), FROM_4((v) + 4)
+#define Q8_LOW(first, block)                                                                       \
+    {                                                                                              \
+        Q8_LANE(first), Q8_LANE((first) + (block)), Q8_LANE(BACK_WORD(first)),                     \
+            Q8_LANE(BACK_WORD((first) + (block)))                                                  \
+    }
+#define Q8_HIGH(first)                                                                             \
+    {                                                                                              \
+        Q8_LANE((first) + 8), Q8_LANE(0), Q8_LANE(BACK_WORD((first) + 8)), Q8_LANE(0)              \
+    }
+
+ALWAYS_INLINE struct q8_strip q8_codes(const struct strip *s, h32 low, h32 high, ptrdiff_t count,
+                                       const int8_t *second, const int8_t *fourth)
 {
-    const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(load_256(q, 32 * count)),
-                                         load_256(q + block, 32 * (count - 1)), 1);
-    const __m512i b =
-        _mm512_inserti64x4(_mm512_castsi256_si512(load_256(q + 2 * block, 32 * (count - 2))),
-                           load_256(q + 3 * block, 32 * (count - 3)), 1);
-    return (struct q8_strip){.low = _mm512_shuffle_i64x2(a, b, 0x88),
-                             .high = _mm512_shuffle_i64x2(a, b, 0xdd)};
+    const __m512i three =
+        _mm512_inserti32x4(words_taken(s, high), load_128(second, 16 * (count - 1)), 1);
+    return (struct q8_strip){.low = words_taken(s, low),
+                             .high =
+                                 _mm512_inserti32x4(three, load_128(fourth, 16 * (count - 3)), 3),
+                             .start = _mm512_setzero_si512()};
 }
 
-ALWAYS_INLINE void q8_0_heads_take(struct heads *h, int j, bool all, ptrdiff_t count,
-                                   const struct qkern_block_q8_0 *x)
+ALWAYS_INLINE struct q8_strip q8_0_load(ptrdiff_t count, const struct qkern_block_q8_0 *x,
+                                        __m512i *heads)
 {
-    const h32 at = {HEADS_AT(0, 17, 0, 17)};
-    const ptrdiff_t size = count * (ptrdiff_t)sizeof *x;
-    heads_take_2(h, j == 0, all ? ~0u : STRIP_WORDS(j), at, load_512(x, size),
-                 load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
+    const h32 at = {HEADS_AT(0, 17, BACK_WORD(0), BACK_WORD(17))};
+    const h32 low = Q8_LOW(1, 17);
+    const h32 high = Q8_HIGH(1);
+    const struct strip s = strip_load(count, x, sizeof *x, 2 * sizeof *x);
+    *heads = words_taken(&s, at);
+    return q8_codes(&s, low, high, count, x[1].qs + 16, x[3].qs + 16);
 }
 
-ALWAYS_INLINE void q8_0_load(struct q8_sixteen *s, int j, bool same, ptrdiff_t count,
-                             const struct qkern_block_q8_0 *x)
+ALWAYS_INLINE struct q8_strip q8_1_load(ptrdiff_t count, const struct qkern_block_q8_1 *x,
+                                        __m512i *heads)
 {
-    s->strip[j] = q8_strip_load(count, x->qs, sizeof *x);
-    q8_0_heads_take(&s->heads, j, same, count, x);
-}
-
-ALWAYS_INLINE void q8_1_load(struct q8_sixteen *s, int j, bool same, ptrdiff_t count,
-                             const struct qkern_block_q8_1 *x)
-{
-    const h32 at = {HEADS_AT(0, 18, 0, 18), HEADS_AT(1, 19, 1, 19)};
-    const ptrdiff_t size = count * (ptrdiff_t)sizeof *x;
-    s->strip[j] = q8_strip_load(count, x->qs, sizeof *x);
-    heads_take_2(&s->heads, j == 0, same ? ~0u : STRIP_WORDS(j), at, load_512(x, size),
-                 load_512(x + 2, size - 2 * (ptrdiff_t)sizeof *x));
+    const h32 at = {HEADS_AT(0, 18, BACK_WORD(0), BACK_WORD(18)),
+                    HEADS_AT(1, 19, BACK_WORD(1), BACK_WORD(19))};
+    const h32 low = Q8_LOW(2, 18);
+    const h32 high = Q8_HIGH(2);
+    const struct strip s = strip_load(count, x, sizeof *x, 2 * sizeof *x);
+    *heads = words_taken(&s, at);
+    return q8_codes(&s, low, high, count, x[1].qs + 16, x[3].qs + 16);
 }
 
 /*
- * In each dword minus the offset of the weights' codes times the eight activation codes that it
- * will get: -x is ~x + 1, and dpbusd multiplies signed bytes by unsigned ones.
+ * For weights whose code `offset` stands for 0: in each dword minus offset times the eight
+ * activation codes that it will get. -x is ~x + 1, and dpbusd multiplies signed bytes by unsigned
+ * ones.
  */
 ALWAYS_INLINE __m512i dot_start(const struct q8_strip *x, int offset)
 {
+    const __m512i ones = bytes_512(-1);
     if (offset == 0)
         return _mm512_setzero_si512();
-    const __m512i ones = bytes_512(-1);
-    const __m512i sum = _mm512_dpbusd_epi32(_mm512_set1_epi32(8 * offset), bytes_512(offset),
-                                            _mm512_xor_si512(x->low, ones));
-    return _mm512_dpbusd_epi32(sum, bytes_512(offset), _mm512_xor_si512(x->high, ones));
+    const __m512i s = _mm512_dpbusd_epi32(_mm512_set1_epi32(8 * offset), bytes_512(offset),
+                                          _mm512_xor_si512(x->low, ones));
+    return _mm512_dpbusd_epi32(s, bytes_512(offset), _mm512_xor_si512(x->high, ones));
 }
 
 /* Weights: codes from 0, of the low and the high sixteen elements of each block. */
@@ -123,9 +157,9 @@ struct codes {
     __m512i high;
 };
 
-ALWAYS_INLINE __m512i dot(const struct codes *w, const struct q8_strip *x, __m512i start)
+ALWAYS_INLINE __m512i dot(const struct codes *w, const struct q8_strip *x)
 {
-    return _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(start, w->low, x->low), w->high, x->high);
+    return _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(x->start, w->low, x->low), w->high, x->high);
 }
 
 ALWAYS_INLINE struct codes nibbles(__m512i qs)
@@ -148,7 +182,7 @@ ALWAYS_INLINE struct codes q4_0_codes(struct heads *h, int j, ptrdiff_t count,
     const h32 at = {HEADS_AT(0, 9, 18, 27)};
     const b64 qs = QS_OF_THREE(2, 18);
     const __m512i front = in_register(load_512(w, count * (ptrdiff_t)sizeof *w));
-    heads_take(h, j == 0, STRIP_WORDS(j), at, front);
+    heads_add(h, j, _mm512_permutexvar_epi16((__m512i)at, front));
     return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front),
                                       load_128(w[3].qs, 16 * (count - 3)), 3));
 }
@@ -159,7 +193,7 @@ ALWAYS_INLINE struct codes q4_1_codes(struct heads *h, int j, ptrdiff_t count,
     const h32 at = {HEADS_AT(0, 10, 20, 30), HEADS_AT(1, 11, 21, 31)};
     const b64 qs = QS_OF_THREE(4, 20);
     const __m512i front = in_register(load_512(w, count * (ptrdiff_t)sizeof *w));
-    heads_take(h, j == 0, STRIP_WORDS(j), at, front);
+    heads_add(h, j, _mm512_permutexvar_epi16((__m512i)at, front));
     return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front),
                                       load_128(w[3].qs, 16 * (count - 3)), 3));
 }
@@ -187,92 +221,104 @@ ALWAYS_INLINE struct codes fifth_bits_added(struct codes w, __m512i qh)
 
 #define TWICE_FROM_4(v) FROM_4(v), FROM_4(v), FROM_4(v), FROM_4(v)
 
-/* Lanes 0 and 1 from front, 2 and 3 from back. */
-ALWAYS_INLINE __m512i lanes_taken(b64 at, __m512i front, __m512i back)
-{
-    const __m512i low = _mm512_maskz_permutexvar_epi8(0x00000000ffffffff, (__m512i)at, front);
-    return _mm512_mask_permutexvar_epi8(low, 0xffffffff00000000, (__m512i)at, back);
-}
-
 ALWAYS_INLINE struct codes q5_0_codes(struct heads *h, int j, ptrdiff_t count,
                                       const struct qkern_block_q5_0 *w)
 {
     /* back is from byte 24: block 2 from there at 20, block 3 at 42. */
-    const h32 at = {HEADS_AT(0, 11, 10, 21)};
-    const b64 qh = {TWICE_FROM_4(2), TWICE_FROM_4(24), TWICE_FROM_4(22), TWICE_FROM_4(44)};
-    const b64 qs = {FROM_16(6), FROM_16(28), FROM_16(26), FROM_16(48)};
-    const uint8_t *p = (const uint8_t *)w;
-    const ptrdiff_t size = count * (ptrdiff_t)sizeof *w;
-    const __m512i front = in_register(load_512(p, size));
-    const __m512i back = in_register(load_512(p + 24, size - 24));
-    heads_take_2(h, j == 0, STRIP_WORDS(j), at, front, back);
-    return fifth_bits_added(nibbles(lanes_taken(qs, front, back)), lanes_taken(qh, front, back));
+    const h32 at = {HEADS_AT(0, 11, BACK_WORD(10), BACK_WORD(21))};
+    const b64 qh = {TWICE_FROM_4(2), TWICE_FROM_4(24), TWICE_FROM_4(BACK_BYTE(22)),
+                    TWICE_FROM_4(BACK_BYTE(44))};
+    const b64 qs = {FROM_16(6), FROM_16(28), FROM_16(BACK_BYTE(26)), FROM_16(BACK_BYTE(48))};
+    const struct strip s = strip_load(count, w, sizeof *w, 24);
+    heads_add(h, j, words_taken(&s, at));
+    return fifth_bits_added(nibbles(bytes_taken(&s, qs)), bytes_taken(&s, qh));
 }
 
 ALWAYS_INLINE struct codes q5_1_codes(struct heads *h, int j, ptrdiff_t count,
                                       const struct qkern_block_q5_1 *w)
 {
     /* back is from byte 32: block 2 from there at 16, block 3 at 40. */
-    const h32 at = {HEADS_AT(0, 12, 8, 20), HEADS_AT(1, 13, 9, 21)};
-    const b64 qh = {TWICE_FROM_4(4), TWICE_FROM_4(28), TWICE_FROM_4(20), TWICE_FROM_4(44)};
-    const b64 qs = {FROM_16(8), FROM_16(32), FROM_16(24), FROM_16(48)};
-    const uint8_t *p = (const uint8_t *)w;
-    const ptrdiff_t size = count * (ptrdiff_t)sizeof *w;
-    const __m512i front = in_register(load_512(p, size));
-    const __m512i back = in_register(load_512(p + 32, size - 32));
-    heads_take_2(h, j == 0, STRIP_WORDS(j), at, front, back);
-    return fifth_bits_added(nibbles(lanes_taken(qs, front, back)), lanes_taken(qh, front, back));
+    const h32 at = {HEADS_AT(0, 12, BACK_WORD(8), BACK_WORD(20)),
+                    HEADS_AT(1, 13, BACK_WORD(9), BACK_WORD(21))};
+    const b64 qh = {TWICE_FROM_4(4), TWICE_FROM_4(28), TWICE_FROM_4(BACK_BYTE(20)),
+                    TWICE_FROM_4(BACK_BYTE(44))};
+    const b64 qs = {FROM_16(8), FROM_16(32), FROM_16(BACK_BYTE(24)), FROM_16(BACK_BYTE(48))};
+    const struct strip s = strip_load(count, w, sizeof *w, 32);
+    heads_add(h, j, words_taken(&s, at));
+    return fifth_bits_added(nibbles(bytes_taken(&s, qs)), bytes_taken(&s, qh));
 }
 
 ALWAYS_INLINE struct codes q8_0_codes(struct heads *h, int j, ptrdiff_t count,
                                       const struct qkern_block_q8_0 *w)
 {
+    __m512i heads;
     const __m512i sign = bytes_512(128);
-    const struct q8_strip q = q8_strip_load(count, w->qs, sizeof *w);
-    q8_0_heads_take(h, j, false, count, w);
+    const struct q8_strip q = q8_0_load(count, w, &heads);
+    heads_add(h, j, heads);
     return (struct codes){.low = _mm512_xor_si512(q.low, sign),
                           .high = _mm512_xor_si512(q.high, sign)};
 }
 
-/* offset: the code that stands for 0. */
-#define SUMS(name, offset)                                                                         \
+/*
+ * NAME_load_strip and NAME_load_four take activations, NAME_sums sums sixteen units: their weights'
+ * strip j against strip j, or against the same one if step is 0.
+ */
+#define LEGACY(name, activation, offset)                                                           \
+    ALWAYS_INLINE void name##_load_strip(struct q8_sixteen *x, int j, ptrdiff_t count,             \
+                                         const struct qkern_block_##activation *from)              \
+    {                                                                                              \
+        __m512i heads;                                                                             \
+        x->strip[j] = activation##_load(count, from, &heads);                                      \
+        x->strip[j].start = dot_start(&x->strip[j], offset);                                       \
+        heads_add(&x->heads, j, heads);                                                            \
+    }                                                                                              \
+    ALWAYS_INLINE void name##_load_four(struct q8_four *x, ptrdiff_t count,                        \
+                                        const struct qkern_block_##activation *from)               \
+    {                                                                                              \
+        struct heads heads;                                                                        \
+        x->strip = activation##_load(count, from, &heads.words);                                   \
+        x->strip.start = dot_start(&x->strip, offset);                                             \
+        x->d = heads_first(&heads);                                                                \
+        x->s = heads_second(&heads);                                                               \
+    }                                                                                              \
     ALWAYS_INLINE __m512 name##_sums(const ptrdiff_t count[STRIPS],                                \
-                                     const struct qkern_block_##name *const w[STRIPS], bool same,  \
-                                     const struct q8_sixteen *x, struct heads *heads)              \
+                                     const struct qkern_block_##name *const w[STRIPS],             \
+                                     const struct q8_strip *x, int step, struct heads *heads)      \
     {                                                                                              \
         __m512i s[STRIPS];                                                                         \
         for (int j = 0; j < STRIPS; j++) {                                                         \
-            const struct q8_strip *strip = &x->strip[same ? 0 : j];                                \
             const struct codes codes = name##_codes(heads, j, count[j], w[j]);                     \
-            s[j] = dot(&codes, strip, dot_start(strip, offset));                                   \
+            s[j] = dot(&codes, x + step * j);                                                      \
         }                                                                                          \
         return _mm512_cvtepi32_ps(lanes_added(s));                                                 \
     }
 
+/* NAME_value: the values of sixteen units. d and s belong to the activations. */
+
 #define LEGACY_SCALE(name, offset)                                                                 \
-    SUMS(name, offset)                                                                             \
+    LEGACY(name, q8_0, offset)                                                                     \
     ALWAYS_INLINE __m512 name##_value(const ptrdiff_t count[STRIPS],                               \
-                                      const struct qkern_block_##name *const w[STRIPS], bool same, \
-                                      const struct q8_sixteen *x)                                  \
+                                      const struct qkern_block_##name *const w[STRIPS],            \
+                                      const struct q8_strip *x, int step, __m512 d, __m512 s)      \
     {                                                                                              \
         struct heads heads;                                                                        \
-        const __m512 s = name##_sums(count, w, same, x, &heads);                                   \
-        return STEP_SCALE(heads_first(&heads), heads_first(&x->heads), s);                         \
+        const __m512 sums = name##_sums(count, w, x, step, &heads);                                \
+        (void)s;                                                                                   \
+        return STEP_SCALE(heads_first(&heads), d, sums);                                           \
     }                                                                                              \
-    STRIP_DOTS(name, q8_0, q8_sixteen, q8_0_load, name##_value)
+    STRIP_DOTS(name, q8_0)
 
 #define LEGACY_MINIMUM(name, offset)                                                               \
-    SUMS(name, offset)                                                                             \
+    LEGACY(name, q8_1, offset)                                                                     \
     ALWAYS_INLINE __m512 name##_value(const ptrdiff_t count[STRIPS],                               \
-                                      const struct qkern_block_##name *const w[STRIPS], bool same, \
-                                      const struct q8_sixteen *x)                                  \
+                                      const struct qkern_block_##name *const w[STRIPS],            \
+                                      const struct q8_strip *x, int step, __m512 d, __m512 s)      \
     {                                                                                              \
         struct heads heads;                                                                        \
-        const __m512 s = name##_sums(count, w, same, x, &heads);                                   \
-        return STEP_MINIMUM(heads_first(&heads), heads_first(&x->heads), s, heads_second(&heads),  \
-                            heads_second(&x->heads));                                              \
+        const __m512 sums = name##_sums(count, w, x, step, &heads);                                \
+        return STEP_MINIMUM(heads_first(&heads), d, sums, heads_second(&heads), s);                \
     }                                                                                              \
-    STRIP_DOTS(name, q8_1, q8_sixteen, q8_1_load, name##_value)
+    STRIP_DOTS(name, q8_1)
 
 LEGACY_SCALE(q4_0, 8)
 LEGACY_MINIMUM(q4_1, 0)

@@ -7,19 +7,12 @@
  *   vec_dot_rows  strips are four rows, against the same activations
  *   vec_dot       strips are consecutive: their values are added to the partials in turn
  *
- * STRIP_DOTS(name, activation, SIXTEEN, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows:
+ * STRIP_DOTS(name, activation) defines name_vec_dot and name_vec_dot_rows over name_load_strip,
+ * name_load_four and name_value of legacy_dot.c.
  *
- *   struct SIXTEEN
- *   void LOAD(struct SIXTEEN *, int j, bool same, ptrdiff_t count,
- *             const struct qkern_block_ACTIVATION *x)
- *       takes what it needs of the four units at x to be strip j, or, if `same`, each strip
- *   __m512 VALUE(const ptrdiff_t count[4], const struct qkern_block_NAME *const w[4], bool same,
- *                const struct SIXTEEN *)
- *       the values of the units; if `same`, strip 0 of the activations stands for all
- *
- * Only the first count units of a strip are real. The others must count as zeros, and nothing of
- * them be read. Their value is +0, and a partial is never -0, for it starts at +0 and only a sum of
- * two -0 is -0; so adding it changes nothing.
+ * Only the first `count` units of a strip are real. The others count as zeros, and nothing of them
+ * is read. Their value is +0, and a partial is never -0, for it starts at +0 and only a sum of two
+ * -0 is -0; so adding it changes nothing.
  */
 #ifndef QKERN_AVX512_STRIPS_H
 #define QKERN_AVX512_STRIPS_H
@@ -32,6 +25,12 @@
 #define STRIPS 4
 #define STRIP_UNITS 4
 #define SIXTEEN_UNITS (STRIPS * STRIP_UNITS)
+#define UNIT_ELEMENTS 32
+#define STRIP_BYTES(name) (STRIP_UNITS * sizeof(struct qkern_block_##name))
+
+/* vec_dot_rows prepares the activations of so many units for so many rows: 10 KiB of stack. */
+#define UNITS_MAX 128
+#define ROWS_MAX 64
 
 /* How many of `units` units fall into strip j of those that follow each other. */
 ALWAYS_INLINE ptrdiff_t strip_count(uint64_t units, int j)
@@ -59,71 +58,99 @@ ALWAYS_INLINE f4 rows_total(__m512 p)
            ((f4)_mm512_extractf32x4_ps(p, 1) + (f4)_mm512_extractf32x4_ps(p, 3));
 }
 
-#define STRIP_DOTS(name, activation, SIXTEEN, LOAD, VALUE)                                         \
+#define STRIP_DOTS(name, activation)                                                               \
+    ALWAYS_INLINE f4 name##_sixteen(f4 p, uint64_t units, const struct qkern_block_##name *w,      \
+                                    const struct qkern_block_##activation *x)                      \
+    {                                                                                              \
+        const struct qkern_block_##name *const ws[STRIPS] = {w, w + 4, w + 8, w + 12};             \
+        ptrdiff_t count[STRIPS];                                                                   \
+        struct q8_sixteen sixteen;                                                                 \
+        for (int j = 0; j < STRIPS; j++) {                                                         \
+            count[j] = strip_count(units, j);                                                      \
+            name##_load_strip(&sixteen, j, count[j], x + STRIP_UNITS * j);                         \
+        }                                                                                          \
+        return strips_added(p,                                                                     \
+                            name##_value(count, ws, sixteen.strip, 1, heads_first(&sixteen.heads), \
+                                         heads_second(&sixteen.heads)));                           \
+    }                                                                                              \
+                                                                                                   \
     float name##_vec_dot(uint64_t n, const void *weights, const void *activations)                 \
     {                                                                                              \
         const struct qkern_block_##name *w = weights;                                              \
         const struct qkern_block_##activation *x = activations;                                    \
-        uint64_t units = n / UNIT_##activation;                                                    \
+        uint64_t units = n / UNIT_ELEMENTS;                                                        \
         f4 p = {0.0f, 0.0f, 0.0f, 0.0f};                                                           \
-        struct SIXTEEN sixteen;                                                                    \
         for (; units >= SIXTEEN_UNITS; units -= SIXTEEN_UNITS) {                                   \
-            const struct qkern_block_##name *const ws[STRIPS] = {w, w + 4, w + 8, w + 12};         \
-            const ptrdiff_t all[STRIPS] = {TIMES_4(STRIP_UNITS)};                                  \
-            for (int j = 0; j < STRIPS; j++)                                                       \
-                LOAD(&sixteen, j, false, STRIP_UNITS, x + STRIP_UNITS * j);                        \
-            p = strips_added(p, VALUE(all, ws, false, &sixteen));                                  \
+            p = name##_sixteen(p, SIXTEEN_UNITS, w, x);                                            \
             w += SIXTEEN_UNITS;                                                                    \
             x += SIXTEEN_UNITS;                                                                    \
         }                                                                                          \
-        if (units > 0) {                                                                           \
-            const struct qkern_block_##name *const ws[STRIPS] = {w, w + 4, w + 8, w + 12};         \
-            ptrdiff_t some[STRIPS];                                                                \
-            for (int j = 0; j < STRIPS; j++) {                                                     \
-                some[j] = strip_count(units, j);                                                   \
-                LOAD(&sixteen, j, false, some[j], x + STRIP_UNITS * j);                            \
-            }                                                                                      \
-            p = strips_added(p, VALUE(some, ws, false, &sixteen));                                 \
-        }                                                                                          \
+        if (units > 0)                                                                             \
+            p = name##_sixteen(p, units, w, x);                                                    \
         return f4_partials_total(p);                                                               \
     }                                                                                              \
                                                                                                    \
-    static void name##_four_rows(uint64_t units, float *out, const uint8_t *weights,               \
-                                 uint64_t row_stride, const struct qkern_block_##activation *x)    \
+    /* The next strip of four rows; w is where it starts in the first. */                          \
+    ALWAYS_INLINE __m512 name##_four_values(ptrdiff_t count, const uint8_t *w,                     \
+                                            uint64_t row_stride, const struct q8_four *x)          \
     {                                                                                              \
-        __m512 p = _mm512_setzero_ps();                                                            \
-        struct SIXTEEN four;                                                                       \
-        const struct qkern_block_##name *row[STRIPS];                                              \
+        const struct qkern_block_##name *ws[STRIPS];                                               \
         for (uint64_t j = 0; j < STRIPS; j++)                                                      \
-            row[j] = (const struct qkern_block_##name *)(weights + j * row_stride);                \
-        uint64_t u = 0;                                                                            \
-        for (; units - u >= STRIP_UNITS; u += STRIP_UNITS) {                                       \
-            const struct qkern_block_##name *const ws[STRIPS] = {row[0] + u, row[1] + u,           \
-                                                                 row[2] + u, row[3] + u};          \
-            const ptrdiff_t all[STRIPS] = {TIMES_4(STRIP_UNITS)};                                  \
-            for (int j = 0; j < STRIPS; j++)                                                       \
-                for (size_t b = 0; b < STRIP_UNITS * sizeof *ws[0]; b += 64)                       \
-                    __builtin_prefetch((const uint8_t *)ws[j] + b + STRIPS * row_stride);          \
-            LOAD(&four, 0, true, STRIP_UNITS, x + u);                                              \
-            p += VALUE(all, ws, true, &four);                                                      \
+            ws[j] = (const struct qkern_block_##name *)(w + j * row_stride);                       \
+        const ptrdiff_t counts[STRIPS] = {TIMES_4(count)};                                         \
+        const struct q8_strip strip = {.low = in_register(x->strip.low),                           \
+                                       .high = in_register(x->strip.high),                         \
+                                       .start = in_register(x->strip.start)};                      \
+        return name##_value(counts, ws, &strip, 0, x->d, x->s);                                    \
+    }                                                                                              \
+                                                                                                   \
+    NEVER_INLINE __m512 name##_four_rows(__m512 p, uint64_t units, const uint8_t *w,               \
+                                         uint64_t row_stride, const struct q8_four *x)             \
+    {                                                                                              \
+        for (; units >= STRIP_UNITS; units -= STRIP_UNITS, x++) {                                  \
+            w = anew(w);                                                                           \
+            for (uint64_t j = STRIPS; j < 2 * STRIPS; j++)                                         \
+                for (size_t b = 0; b < STRIP_BYTES(name); b += 64)                                 \
+                    __builtin_prefetch(w + j * row_stride + b);                                    \
+            p += name##_four_values(STRIP_UNITS, w, row_stride, x);                                \
+            w += STRIP_BYTES(name);                                                                \
         }                                                                                          \
-        if (u < units) {                                                                           \
-            const struct qkern_block_##name *const ws[STRIPS] = {row[0] + u, row[1] + u,           \
-                                                                 row[2] + u, row[3] + u};          \
-            const ptrdiff_t some[STRIPS] = {TIMES_4((ptrdiff_t)(units - u))};                      \
-            LOAD(&four, 0, true, some[0], x + u);                                                  \
-            p += VALUE(some, ws, true, &four);                                                     \
-        }                                                                                          \
-        const f4 total = rows_total(p);                                                            \
-        memcpy(out, &total, sizeof total);                                                         \
+        if (units > 0)                                                                             \
+            p += name##_four_values((ptrdiff_t)units, w, row_stride, x);                           \
+        return p;                                                                                  \
     }                                                                                              \
                                                                                                    \
     void name##_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,           \
                              uint64_t row_stride, const void *activations)                         \
     {                                                                                              \
+        const uint64_t units = n / UNIT_ELEMENTS;                                                  \
         const uint8_t *w = weights;                                                                \
-        for (; rows >= STRIPS; rows -= STRIPS, out += STRIPS, w += STRIPS * row_stride)            \
-            name##_four_rows(n / UNIT_##activation, out, w, row_stride, activations);              \
+        while (rows >= STRIPS) {                                                                   \
+            const uint64_t fours = (rows < ROWS_MAX ? rows : ROWS_MAX) / STRIPS;                   \
+            __m512 p[ROWS_MAX / STRIPS];                                                           \
+            for (uint64_t f = 0; f < fours; f++)                                                   \
+                p[f] = _mm512_setzero_ps();                                                        \
+                                                                                                   \
+            for (uint64_t u = 0; u < units; u += UNITS_MAX) {                                      \
+                struct q8_four x[UNITS_MAX / STRIP_UNITS];                                         \
+                const uint64_t part = units - u < UNITS_MAX ? units - u : UNITS_MAX;               \
+                const struct qkern_block_##activation *from = activations;                         \
+                for (uint64_t k = 0; k < part; k += STRIP_UNITS)                                   \
+                    name##_load_four(&x[k / STRIP_UNITS], strip_count(part - k, 0), from + u + k); \
+                for (uint64_t f = 0; f < fours; f++)                                               \
+                    p[f] = name##_four_rows(p[f], part,                                            \
+                                            w + STRIPS * f * row_stride +                          \
+                                                u * sizeof(struct qkern_block_##name),             \
+                                            row_stride, x);                                        \
+            }                                                                                      \
+            for (uint64_t f = 0; f < fours; f++) {                                                 \
+                const f4 total = rows_total(p[f]);                                                 \
+                memcpy(out + STRIPS * f, &total, sizeof total);                                    \
+            }                                                                                      \
+            rows -= STRIPS * fours;                                                                \
+            out += STRIPS * fours;                                                                 \
+            w += STRIPS * fours * row_stride;                                                      \
+        }                                                                                          \
         for (; rows > 0; rows--, out++, w += row_stride)                                           \
             *out = name##_vec_dot(n, w, activations);                                              \
     }
