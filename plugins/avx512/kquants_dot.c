@@ -52,11 +52,15 @@ struct q8_K_four {
     f4 d;
 };
 
-ALWAYS_INLINE struct q8_K_four q8_K_load(const struct qkern_block_q8_K *const x[4])
+/* If they are the same, one does for all. */
+ALWAYS_INLINE struct q8_K_four q8_K_load(bool same, const struct qkern_block_q8_K *const x[4])
 {
-    return (struct q8_K_four){
-        .block = {x[0], x[1], x[2], x[3]},
-        .d = {load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)}};
+    struct q8_K_four four = {.block = {x[0], x[1], x[2], x[3]}};
+    if (same)
+        four.d = (f4)_mm_set1_ps(load_f32(x[0]->d));
+    else
+        four.d = (f4){load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)};
+    return four;
 }
 
 /* The same with the stored sums: dword u of lane k has sums 2k and 2k + 1 of block u in low, and
@@ -67,13 +71,22 @@ struct q8_K_four_sums {
     __m512i high;
 };
 
-ALWAYS_INLINE struct q8_K_four_sums q8_K_sums_load(const struct qkern_block_q8_K *const x[4])
+ALWAYS_INLINE struct q8_K_four_sums q8_K_sums_load(bool same,
+                                                   const struct qkern_block_q8_K *const x[4])
 {
-    const __m512i turned = (__m512i)(w16){0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    return (struct q8_K_four_sums){.x = q8_K_load(x),
-                                   .low = _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 0)),
-                                   .high =
-                                       _mm512_permutexvar_epi32(turned, LANES_OF(x, bsums, 16))};
+    struct q8_K_four_sums four = {.x = q8_K_load(same, x)};
+    if (same) {
+        const w16 low = {TIMES_4(0), TIMES_4(1), TIMES_4(2), TIMES_4(3)};
+        const w16 high = {TIMES_4(4), TIMES_4(5), TIMES_4(6), TIMES_4(7)};
+        const __m512i sums = _mm512_castsi256_si512(load_256(x[0]->bsums, 32));
+        four.low = _mm512_permutexvar_epi32((__m512i)low, sums);
+        four.high = _mm512_permutexvar_epi32((__m512i)high, sums);
+    } else {
+        const w16 turned = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+        four.low = _mm512_permutexvar_epi32((__m512i)turned, LANES_OF(x, bsums, 0));
+        four.high = _mm512_permutexvar_epi32((__m512i)turned, LANES_OF(x, bsums, 16));
+    }
+    return four;
 }
 
 /* Sums of products. */
@@ -384,7 +397,7 @@ ALWAYS_INLINE f4 q6_K_value(int count, bool same, const struct qkern_block_q6_K 
         for (; units >= 4; units -= 4, w += 4, x += 4) {                                           \
             const struct qkern_block_##name *const ws[4] = {w, w + 1, w + 2, w + 3};               \
             const struct qkern_block_q8_K *const xs[4] = {x, x + 1, x + 2, x + 3};                 \
-            const struct FOUR four = LOAD(xs);                                                     \
+            const struct FOUR four = LOAD(false, xs);                                              \
             p += name##_value(4, false, ws, &four);                                                \
         }                                                                                          \
         if (units > 0) {                                                                           \
@@ -392,7 +405,7 @@ ALWAYS_INLINE f4 q6_K_value(int count, bool same, const struct qkern_block_q6_K 
                                                             units > 2 ? w + 2 : &no_w, &no_w};     \
             const struct qkern_block_q8_K *const xs[4] = {x, units > 1 ? x + 1 : &no_x,            \
                                                           units > 2 ? x + 2 : &no_x, &no_x};       \
-            const struct FOUR four = LOAD(xs);                                                     \
+            const struct FOUR four = LOAD(false, xs);                                              \
             p += name##_value((int)units, false, ws, &four);                                       \
         }                                                                                          \
         return f4_partials_total(p);                                                               \
@@ -412,7 +425,7 @@ ALWAYS_INLINE f4 q6_K_value(int count, bool same, const struct qkern_block_q6_K 
             for (int r = 0; r < 4; r++)                                                            \
                 for (size_t b = 0; b < sizeof *ws[0]; b += 64)                                     \
                     __builtin_prefetch((const uint8_t *)ws[r] + b + 4 * row_stride);               \
-            const struct FOUR four = LOAD(xs);                                                     \
+            const struct FOUR four = LOAD(true, xs);                                               \
             const f4 sum = p[0] + name##_value(4, true, ws, &four);                                \
             p[0] = p[1];                                                                           \
             p[1] = p[2];                                                                           \
