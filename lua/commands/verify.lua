@@ -122,6 +122,16 @@ local function worker_words()
     return words
 end
 
+-- Puts kernels into the order of types and entry points: skipped ones are told first.
+local function sort_kernels(kernels)
+    local place = {}
+    for i, entry in ipairs(qk.entries()) do place[entry] = i end
+    for _, kind in ipairs(qk.types()) do place[kind.name] = 8 * kind.number end
+    table.sort(kernels, function(a, b)
+        return place[a.type] + place[a.entry] < place[b.type] + place[b.entry]
+    end)
+end
+
 -- Judges a plugin, which has name, version and path. Fills plugin.kernels and plugin.notes, and
 -- plugin.reason if it cannot be loaded here. wishes: types (names; nil for all), seed, times,
 -- terminal (whether to show progress).
@@ -138,13 +148,16 @@ function verify.judge(plugin, wishes)
             HANDLERS[event.event](plugin, event)
         end
     end
+    sort_kernels(plugin.kernels)
 end
 
 -- --- reports -------------------------------------------------------------------------------------
 
+-- Name and version, or the name of a file that has none.
 local function label(plugin)
-    return text.printable(plugin.name ~= "" and ("%s %s"):format(plugin.name, plugin.version)
-                          or place_of(plugin))
+    if plugin.name == "" then return text.printable(plugin.path:match "[^/]*$") end
+    local built_in = plugin.path == "" and ", built in" or ""
+    return text.printable(("%s %s%s"):format(plugin.name, plugin.version, built_in))
 end
 
 -- Counts of all, and the reasons why something was skipped, each with what it concerns.
@@ -175,19 +188,29 @@ end
 
 local CELLS = {right = "ok", wrong = "WRONG", skipped = "-"}
 
+-- Rows of the table: of each type of which an entry point was judged.
+local function add_rows(rows, plugin)
+    local row
+    for _, kernel in ipairs(plugin.kernels) do
+        if not row or row.type ~= kernel.type then
+            row = {type = kernel.type, label(plugin), kernel.type}
+            for _ in ipairs(qk.entries()) do row[#row + 1] = "" end
+        end
+        for i, entry in ipairs(qk.entries()) do
+            if entry == kernel.entry then row[i + 2] = CELLS[kernel.result] end
+        end
+        if kernel.result ~= "skipped" and not row.added then
+            row.added = true
+            rows[#rows + 1] = row
+        end
+    end
+end
+
 local function print_tables(plugins)
     local out, rows, places, wrong = io.stdout, {}, {}, {}
     for _, plugin in ipairs(plugins) do
-        local row
+        add_rows(rows, plugin)
         for _, kernel in ipairs(plugin.kernels) do
-            if not row or row.type ~= kernel.type then
-                row = {type = kernel.type, label(plugin), kernel.type}
-                for _ in ipairs(qk.entries()) do row[#row + 1] = "" end
-                rows[#rows + 1] = row
-            end
-            for i, entry in ipairs(qk.entries()) do
-                if entry == kernel.entry then row[i + 2] = CELLS[kernel.result] end
-            end
             if kernel.failure then
                 wrong[#wrong + 1] = ("  %s: %s %s: %s (step %s): %s\n"):format(
                     label(plugin), kernel.type, kernel.entry, kernel.failure.kind,

@@ -14,7 +14,7 @@ struct verify_options options_for(const char *plugin)
     options.plugin = path;
     options.worker = worker_words;
     /* Of processor time; no step of a right kernel takes a tenth of it. Emulators are slow. */
-    options.step_seconds = worker_words[1] == NULL ? 1 : 20;
+    options.step_seconds = worker_words[1] == NULL ? 1 : 6;
     return options;
 }
 
