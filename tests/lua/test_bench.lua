@@ -536,7 +536,8 @@ end)
 
 t.test("every option is in the manual page and in the document", function()
     local help = t.succeed("bench", "--help")
-    local man, page = t.read(t.source .. "/../man/qkern.1"), t.read(t.source .. "/../docs/console.md")
+    local man = t.read(t.source .. "/../man/qkern.1")
+    local page = t.read(t.source .. "/../docs/console.md")
     local section = page:match "\n## qkern bench\n(.-)\n## "
     local count = 0
     for option in help:gmatch "\n  (%-%-%l+)" do
