@@ -51,7 +51,7 @@ function(qkern_add_plugin name)
     LIBRARY_OUTPUT_DIRECTORY "${QKERN_PLUGIN_OUTPUT_DIRECTORY}")
   target_link_options(qkern_plugin_${name} PRIVATE
     -nostartfiles -Wl,-Bsymbolic ${QKERN_LINK_NO_UNDEFINED} -Wl,--build-id)
-  add_library(qkern_${name}_objects OBJECT ${arg_SOURCES})
+  add_library(qkern_${name}_objects OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
   target_compile_definitions(qkern_${name}_objects PRIVATE
     QKERN_PLUGIN_STATIC QKERN_PLUGIN_ENTRY=qkern_plugin_${name})
   foreach(target qkern_plugin_${name} qkern_${name}_objects)

@@ -132,8 +132,10 @@ local function sort_kernels(kernels)
     end)
 end
 
--- Fills plugin.kernels, or plugin.reason if it cannot be loaded here.
-local function judge(plugin, wishes)
+-- Judges a plugin, which has name, version and path. Fills plugin.kernels and plugin.notes, and
+-- plugin.reason if it cannot be loaded here. wishes: types (names; nil for all), seed, times,
+-- terminal (whether to show progress).
+function verify.judge(plugin, wishes)
     plugin.kernels, plugin.notes = {}, {}
     local run <close> = qk.verify {
         plugin = plugin.path ~= "" and plugin.path or nil, types = wishes.types,
@@ -294,7 +296,7 @@ function verify.run(args)
     local clear <close> = setmetatable({}, {__close = function()
         if wishes.terminal then io.stderr:write(CLEAR) end
     end})
-    for _, plugin in ipairs(plugins) do judge(plugin, wishes) end
+    for _, plugin in ipairs(plugins) do verify.judge(plugin, wishes) end
     if wishes.terminal then io.stderr:write(CLEAR) end
 
     local sum = count_up(plugins, wishes.types)

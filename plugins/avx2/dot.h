@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What the dot products have in common with AVX2. */
+#ifndef QKERN_AVX2_DOT_H
+#define QKERN_AVX2_DOT_H
+
+#include <stdbool.h>
+
+#include "common/dots.h"
+#include "vec.h"
+
+ALWAYS_INLINE __m256i load_256(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+ALWAYS_INLINE __m128i load_128(const void *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+/* Sixteen int16 to eight int32. */
+ALWAYS_INLINE __m256i pairs_added(__m256i v)
+{
+    return _mm256_madd_epi16(v, _mm256_set1_epi16(1));
+}
+
+/* The four sums of eight lanes. */
+ALWAYS_INLINE i4 totals(__m256i a, __m256i b, __m256i c, __m256i d)
+{
+    const __m256i s = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+    return (i4)_mm_add_epi32(_mm256_castsi256_si128(s), _mm256_extracti128_si256(s, 1));
+}
+
+#endif
