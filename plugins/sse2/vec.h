@@ -6,7 +6,8 @@
 #include <emmintrin.h>
 #include <stdint.h>
 
-#include "common/half.h"
+#include "common/bytes.h"
+#include "common/step.h"
 
 #define LANES 4
 
@@ -185,6 +186,29 @@ ALWAYS_INLINE uint16_t vb_sign_bits(vb v)
 ALWAYS_INLINE void vf_transpose(vf v[LANES])
 {
     _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+}
+
+/* f32_from_f16 of half.h on four lanes; whether a NaN is quiet does not matter here. */
+ALWAYS_INLINE f4 f4_from_f16(__m128i h)
+{
+    const __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    const __m128i magnitude = _mm_and_si128(h, _mm_set1_epi32(0x7fff));
+    const __m128i rebias = _mm_set1_epi32(112 << 23);
+    const __m128i infinite = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff));
+    __m128i bits = _mm_add_epi32(_mm_slli_epi32(magnitude, 13), rebias);
+    bits = _mm_add_epi32(bits, _mm_and_si128(infinite, rebias));
+
+    const __m128i small = _mm_cmpgt_epi32(_mm_set1_epi32(0x0400), magnitude);
+    const __m128 subnormal = _mm_mul_ps(_mm_cvtepi32_ps(magnitude), _mm_set1_ps(0x1p-24f));
+    bits = _mm_or_si128(_mm_and_si128(small, (__m128i)subnormal), _mm_andnot_si128(small, bits));
+    return (f4)_mm_or_si128(sign, bits);
+}
+
+/* Four f16, as f32. */
+ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
+{
+    return f4_from_f16(
+        _mm_set_epi16(0, load_i16(d), 0, load_i16(c), 0, load_i16(b), 0, load_i16(a)));
 }
 
 #endif
