@@ -123,7 +123,7 @@ stage_asan() {
 stage_tsan() {
     configure tsan
     build tsan
-    TSAN_OPTIONS=halt_on_error=1 run_tests tsan --tests-regex 'host_pins|test_lua_quantize|test_lua_module'
+    TSAN_OPTIONS=halt_on_error=1 run_tests tsan --tests-regex 'host_pins|host_matvec|test_lua_quantize|test_lua_module'
 }
 
 # Left out: test_kernel_undefined, for valgrind does not act on FTZ and DAZ; and what mostly runs other

@@ -4,7 +4,7 @@
 local qk = require "qkern"
 local contract = require "qkern.commands.support.contract"
 local failure = require "qkern.commands.support.failure"
-local options = require "qkern.commands.support.options"
+local named = require "qkern.commands.support.named"
 local text = require "qkern.commands.support.text"
 
 local golden = {
@@ -376,27 +376,8 @@ end
 local function wanted_types(list)
     if not list then return nil end
     local wanted = {}
-    for word in list:gmatch("[^,]+") do
-        local kind = failure.try(qk.type, word)
-        if not kind then options.fail(golden, "--types: there is no type %s", word) end
-        wanted[kind.name] = true
-    end
-    if not next(wanted) then options.fail(golden, "--types names no type") end
+    for _, name in ipairs(named.types(golden, "--types", list)) do wanted[name] = true end
     return wanted
-end
-
--- A plugin that cannot be used is a usage error, with the reason why.
-local function check_plugin(name)
-    if not name then return end
-    if name == "" then options.fail(golden, "--plugin needs the name of a plugin") end
-    local reason = "no plugin is named " .. name
-    for _, plugin in ipairs(qk.plugins()) do
-        if plugin.name == name then
-            if plugin.ready then return end
-            reason = ("plugin %s (%s) is not usable: %s"):format(name, plugin.path, plugin.text)
-        end
-    end
-    options.fail(golden, "--plugin: %s", reason)
 end
 
 local function read_folder(path, wanted)
@@ -424,7 +405,7 @@ end
 
 function golden.run(args)
     local wanted = wanted_types(args.types)
-    check_plugin(args.plugin)
+    if args.plugin then named.plugin(golden, "--plugin", args.plugin) end
     local list = read_folder(args[1], wanted)
 
     local rows, mismatches = {}, {}
