@@ -38,7 +38,7 @@
  *   struct FOUR LOAD(int count, const struct qkern_block_ACTIVATION *const x[4])
  *   f4 VALUE(int count, const struct qkern_block_NAME *const w[4], const struct FOUR *x)
  */
-#define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
+#define DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                             \
     ALWAYS_INLINE void name##_dots(int rows, bool ahead, uint64_t units, float *out,               \
                                    const uint8_t *weights, uint64_t row_stride,                    \
                                    const struct qkern_block_##activation *x)                       \
@@ -78,15 +78,17 @@
         }                                                                                          \
         for (int r = 0; r < rows; r++)                                                             \
             out[r] = f4_partials_total(p[r]);                                                      \
-    }                                                                                              \
-                                                                                                   \
+    }
+
+#define DOTS_OF_A_ROW(name, activation)                                                            \
     float name##_vec_dot(uint64_t n, const void *weights, const void *activations)                 \
     {                                                                                              \
         float out;                                                                                 \
         name##_dots(1, false, n / UNIT_##activation, &out, weights, 0, activations);               \
         return out;                                                                                \
-    }                                                                                              \
-                                                                                                   \
+    }
+
+#define DOTS_OF_ROWS(name, activation)                                                             \
     void name##_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,           \
                              uint64_t row_stride, const void *activations)                         \
     {                                                                                              \
@@ -100,5 +102,10 @@
         for (; rows > 0; rows--, out++, w += row_stride)                                           \
             name##_dots(1, true, units, out, w, row_stride, activations);                          \
     }
+
+#define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
+    DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                                 \
+    DOTS_OF_A_ROW(name, activation)                                                                \
+    DOTS_OF_ROWS(name, activation)
 
 #endif
