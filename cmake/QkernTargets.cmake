@@ -37,9 +37,10 @@ endfunction()
 # qkern_add_plugin(NAME SOURCES file... [FLAGS flag...])
 # Builds lib/qkern/plugins/qkern-NAME.so from plugin.c and the kernels: one exported symbol, libc and
 # libm at most, no start-up code. Also an object library qkern_NAME_objects of the same sources with the
-# entry named qkern_plugin_NAME, for linking it statically.
+# entry named qkern_plugin_NAME, for linking it statically. The global property QKERN_PLUGINS has all names.
 function(qkern_add_plugin name)
   cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY QKERN_PLUGINS ${name})
   add_library(qkern_plugin_${name} MODULE ${arg_SOURCES})
   set_target_properties(qkern_plugin_${name} PROPERTIES
     PREFIX "" OUTPUT_NAME "qkern-${name}" SUFFIX ".so"

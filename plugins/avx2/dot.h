@@ -13,6 +13,11 @@ ALWAYS_INLINE __m256i load_256(const void *p)
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
+ALWAYS_INLINE __m128i load_128(const void *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
 /* Sixteen int16 to eight int32. */
 ALWAYS_INLINE __m256i pairs_added(__m256i v)
 {

@@ -11,7 +11,20 @@
 /* The scalar plugin as it is linked into the test. */
 extern const struct qkern_plugin qkern_plugin_scalar;
 
-/* The kernel of a type, NULL if the plugin has none. */
+/*
+ * Runs a group on the kernels of the plugin that QKERN_TEST_PLUGIN names, scalar if it is not set;
+ * on scalar's where the plugin leaves an entry to the next lower one. 77, which is a skip, and the
+ * reason is printed, if this CPU cannot run the plugin.
+ */
+#define RUN_KERNEL_TESTS(tests, setup, teardown)                                                   \
+    (kernels_found() ? cmocka_run_group_tests(tests, setup, teardown) : 77)
+
+int kernels_found(void);
+
+uint32_t kernel_count(void);
+const struct qkern_kernel *kernel_at(uint32_t index);
+
+/* The kernel of a type, NULL if there is none. */
 const struct qkern_kernel *kernel_of(uint32_t type);
 const struct qkern_kernel *kernel_named(const char *name); /* "q4_K": any case */
 const char *type_name(uint32_t type);

@@ -45,6 +45,22 @@ static void check_contract(const struct qkern_kernel *k, uint64_t n)
                  (double)found, (double)expected);
 }
 
+#define ROWS 7
+
+/* Rows that begin a block later each. */
+static void check_contract_of_rows(const struct qkern_kernel *k, uint64_t n)
+{
+    float found[ROWS];
+    k->vec_dot_rows(n, ROWS, found, weights, k->block_bytes, activations);
+    for (int r = 0; r < ROWS; r++) {
+        const float expected =
+            contract_dot(k->type, n, weights + (size_t)r * k->block_bytes, activations);
+        if (!same_float(found[r], expected))
+            fail_msg("%s, n = %llu, row %d: %a, expected %a", type_name(k->type),
+                     (unsigned long long)n, r, (double)found[r], (double)expected);
+    }
+}
+
 /* Activations of scale 1 whose codes are all `code`. */
 static void fill_activations(uint32_t type, uint64_t n, int8_t code)
 {
@@ -93,8 +109,8 @@ static void integer_sums_are_exact_at_all_extremes(void **state)
     (void)state;
     static const uint8_t patterns[] = {0x00, 0xff, 0x0f, 0xf0, 0x55, 0xaa, 0x7f, 0x80, 0x81};
     static const int8_t codes[] = {127, -127, -128, 1, 0};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (k->vec_dot == NULL || !is_quantized(k->type))
             continue;
         for (size_t p = 0; p < sizeof patterns; p++)
@@ -120,6 +136,7 @@ static void integer_sums_are_exact_at_all_extremes(void **state)
                 fill_activations(k->dot_type, 4096, codes[c]);
                 check_contract(k, k->block_elements);
                 check_contract(k, 4096);
+                check_contract_of_rows(k, 4096 - (ROWS - 1) * k->block_elements);
             }
     }
 }
@@ -161,8 +178,8 @@ static void small_scales_are_multiplied_in_f32(void **state)
 {
     (void)state;
     struct numbers r = {7};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const struct qkern_kernel *ka = kernel_of(k->dot_type);
         if (ka == NULL)
             continue;
@@ -291,16 +308,34 @@ static void every_number_of_blocks_gives_the_contracts_bits(void **state)
 {
     (void)state;
     struct numbers r = {11};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (k->vec_dot == NULL)
             continue;
         const uint64_t most = k->block_elements == 1 ? 70 : k->block_elements == 32 ? 33 : 9;
         for (uint64_t blocks = 0; blocks <= most; blocks++) {
             const uint64_t n = blocks * k->block_elements;
-            fill_blocks(&r, k, n, weights);
+            fill_blocks(&r, k, n + (ROWS - 1) * k->block_elements, weights);
             fill_blocks(&r, kernel_of(k->dot_type), n, activations);
             check_contract(k, n);
+            check_contract_of_rows(k, n);
+        }
+    }
+}
+
+/* Any bytes at all: scales that are NaN, infinite or 0, sums that are not those of the codes. */
+static void any_bytes_give_the_contracts_bits(void **state)
+{
+    (void)state;
+    struct numbers r = {20};
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        for (uint64_t round = 0; k->vec_dot != NULL && round < 40; round++) {
+            const uint64_t blocks = round % 10, n = blocks * k->block_elements;
+            fill_bytes(&r, row_size(k, n + ROWS * k->block_elements), weights);
+            fill_bytes(&r, row_size(kernel_of(k->dot_type), n), activations);
+            check_contract(k, n);
+            check_contract_of_rows(k, n);
         }
     }
 }
@@ -309,8 +344,8 @@ static void every_number_of_blocks_quantizes_as_its_blocks_do(void **state)
 {
     (void)state;
     struct numbers r = {12};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const uint64_t elements = k->block_elements;
         fill_gaussian(&r, 9 * elements, values);
         for (uint64_t b = 0; b < 9; b++) {
@@ -376,8 +411,8 @@ static void dequantize_follows_the_layout_on_random_blocks(void **state)
 {
     (void)state;
     struct numbers r = {14};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const uint64_t n = 8 * (uint64_t)k->block_elements;
         for (int round = 0; round < 20; round++) {
             /* Any bytes, scales included, then moderate scales. */
@@ -401,8 +436,8 @@ static void importance_of_zero_gives_finite_blocks(void **state)
     (void)state;
     static const float scales[] = {1e-11f, 1.0f, 1e-30f};
     struct numbers r = {17};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         for (int s = 0; s < 3; s++)
             for (int some = 0; some < 2; some++) {
                 for (int e = 0; e < 512; e++) {
@@ -439,8 +474,8 @@ static void importance_lowers_the_error_where_it_is_high(void **state)
 {
     (void)state;
     struct numbers r = {19};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (!is_quantized(k->type) || k->type == QKERN_TYPE_Q8_0 || k->type == QKERN_TYPE_Q8_1 ||
             k->type == QKERN_TYPE_Q8_K)
             continue;
@@ -475,6 +510,7 @@ int main(void)
         cmocka_unit_test(extremes_are_found_at_every_pair_of_positions),
         cmocka_unit_test(the_first_of_equal_extremes_gives_the_sign),
         cmocka_unit_test(every_number_of_blocks_gives_the_contracts_bits),
+        cmocka_unit_test(any_bytes_give_the_contracts_bits),
         cmocka_unit_test(every_number_of_blocks_quantizes_as_its_blocks_do),
         cmocka_unit_test(every_group_is_multiplied_by_its_own_scale),
         cmocka_unit_test(dequantize_follows_the_layout_on_random_blocks),
@@ -482,5 +518,5 @@ int main(void)
         cmocka_unit_test(types_without_use_for_importance_write_what_quantize_writes),
         cmocka_unit_test(importance_lowers_the_error_where_it_is_high),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

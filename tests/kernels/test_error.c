@@ -66,5 +66,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_round_trip_error_is_the_published_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

@@ -174,5 +174,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_scalar_kernels_reproduce_every_golden_case),
     };
-    return cmocka_run_group_tests(tests, read_inputs, free_inputs);
+    return RUN_KERNEL_TESTS(tests, read_inputs, free_inputs);
 }

@@ -107,8 +107,8 @@ static void blocks_too_small_to_scale_decode_to_zero(void **state)
     (void)state;
     struct numbers r = {3};
     static const float sizes[] = {0x1p-149f, 0x1p-140f, 0x1p-130f, 0x1p-127f, 0x1p-124f};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (k->type == QKERN_TYPE_F32 || k->type == QKERN_TYPE_BF16)
             continue;
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -258,8 +258,8 @@ static void any_input_bits_give_one_result(void **state)
     static const uint32_t specials[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff, 0x7f800001,
                                         0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000001, 0x80000000,
                                         0x00800000, 0x7e967699, 0x00000000, 0x3f800000};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const struct qkern_kernel *ka = kernel_of(k->dot_type);
         for (int round = 0; round < 60; round++) {
             for (int e = 0; e < N; e++) {
@@ -385,8 +385,8 @@ static void flushing_subnormals_leaves_ordinary_blocks_as_they_are(void **state)
     struct numbers r = {6};
     static const float sizes[] = {1.0f, 1e-3f, 0x1p-18f, 0x1p18f, 0x1p-105f, 0x1p105f};
     const float q3_K_least = 0x1p-12f; /* its search compares eighth powers */
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const int searches = k->block_elements == 256 && k->type != QKERN_TYPE_Q8_K;
         for (int round = 0; round < 24; round++) {
             const int wide = round % 6 >= 4;
@@ -411,8 +411,8 @@ static void flushing_subnormals_changes_nothing_after_quantizing(void **state)
     struct numbers r = {7};
     const unsigned csr = _mm_getcsr();
     static float flushed[N];
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const struct qkern_kernel *ka = kernel_of(k->dot_type);
         if (k->type == QKERN_TYPE_F32 || k->type == QKERN_TYPE_BF16 || k->type == QKERN_TYPE_Q8_K)
             continue;
@@ -447,8 +447,8 @@ static void flushing_subnormals_gives_finite_results_for_tiny_input(void **state
     struct numbers r = {8};
     const unsigned csr = _mm_getcsr();
     static const float sizes[] = {1e-20f, 1e-30f, 1e-37f, 1e-38f, 1e-40f, 1e-45f};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         for (int s = 0; s < 6; s++) {
             for (int e = 0; e < N; e++) {
                 values[e] = number_gaussian(&r) * sizes[s];
@@ -478,8 +478,8 @@ static void other_rounding_modes_are_safe_and_left_alone(void **state)
     (void)state;
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     struct numbers r = {9};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         for (int m = 0; m < 3; m++) {
             for (int e = 0; e < N; e++)
                 values[e] = number_gaussian(&r);
@@ -522,5 +522,5 @@ int main(void)
 #endif
         cmocka_unit_test(other_rounding_modes_are_safe_and_left_alone),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }
