@@ -3,13 +3,15 @@
  * vec_dot_rows of the types with sixteen groups of 16, by SMMLA.
  *
  * SMMLA multiplies two rows of eight bytes with two columns of eight. With one row of activations
- * only the two sums on the diagonal are of use; here these are the sums of two groups:
+ * only two of the four sums are of use; here these are the sums of two groups:
  *
- *   w  { group g, group g + 1 } x { group g, group g + 1 }  gives  { g, -, -, g + 1 }
+ *   w { g, g + 1 }      x { g, g + 1 }       gives  { g,  -,     -,     g + 1 }
+ *   w { g + 2, g + 3 }  x { g + 3, g + 2 }   gives  { -,  g + 2, g + 3, -     }
  *
- * twice, for the inner and the outer eight elements of both. The inner ones lie side by side; the
- * outer ones of the activations are put together once for all rows. What is gained over SDOT is
- * that four groups come into one register and take their scales in one multiplication.
+ * each twice, for the inner and the outer eight elements of both groups. What is gained over SDOT
+ * is that four groups come into one register and take their scales in one multiplication. Weights
+ * are loaded so that the inner elements lie side by side; activations are put together once for
+ * all rows.
  */
 #include "common/dots.h"
 #include "neon/kcodes.h"
@@ -30,9 +32,15 @@ ALWAYS_INLINE uint8x16_t inner_bytes(const void *p)
     return vld1q_u8(bytes + 8);
 }
 
+/* The codes of 64 activations, of groups g to g + 3, as the comment above has them. */
+struct pairs_64 {
+    int8x16_t outer[2];
+    int8x16_t inner_swapped; /* of g + 2 and g + 3; those of g and g + 1 are taken from the block */
+};
+
 struct pairs {
     const struct qkern_block_q8_K *block;
-    int8x16_t outer[8]; /* of each 32 codes */
+    struct pairs_64 codes[4];
 };
 
 struct pairs_four {
@@ -40,50 +48,61 @@ struct pairs_four {
     f4 d;
 };
 
+ALWAYS_INLINE int8x16_t two_eights(const int8_t *a, const int8_t *b)
+{
+    return vcombine_s8(vld1_s8(a), vld1_s8(b));
+}
+
 ALWAYS_INLINE struct pairs_four pairs_load(int count, const struct qkern_block_q8_K *const x[4])
 {
     struct pairs_four four;
     for (int u = 0; u < 4; u++) {
         four.d[u] = load_f32(x[u]->d);
         four.unit[u].block = x[u];
-        for (int k = 0; u < count && k < 8; k++)
-            four.unit[u].outer[k] = codes(outer_bytes(x[u]->qs + 32 * k));
+        for (int k = 0; u < count && k < 4; k++) {
+            const int8_t *q = x[u]->qs + 64 * k;
+            four.unit[u].codes[k] =
+                (struct pairs_64){{two_eights(q, q + 24), two_eights(q + 32 + 24, q + 32)},
+                                  two_eights(q + 32 + 16, q + 32 + 8)};
+        }
     }
     return four;
 }
 
-/* Groups g and g + 1, in lanes 0 and 3. */
-ALWAYS_INLINE int32x4_t pair_dot(int8x16_t inner, int8x16_t outer, const struct pairs *x, int k)
+/* Groups g, g + 2, g + 3, g + 1: two planes of 32 elements against 64 activations. */
+ALWAYS_INLINE int32x4_t pairs_dot(const int8x16_t inner[2], const int8x16_t outer[2],
+                                  const struct pairs *x, int k)
 {
-    const int32x4_t s =
-        vmmlaq_s32(vdupq_n_s32(0), inner, codes(inner_bytes(x->block->qs + 32 * k)));
-    return vmmlaq_s32(s, outer, x->outer[k]);
+    const struct pairs_64 *codes64 = &x->codes[k];
+    const int8x16_t x_inner = codes(inner_bytes(x->block->qs + 64 * k));
+    const int32x4_t zero = vdupq_n_s32(0);
+    const int32x4_t first =
+        vmmlaq_s32(vmmlaq_s32(zero, inner[0], x_inner), outer[0], codes64->outer[0]);
+    const int32x4_t second =
+        vmmlaq_s32(vmmlaq_s32(zero, inner[1], codes64->inner_swapped), outer[1], codes64->outer[1]);
+    const uint32x4_t diagonal = {UINT32_MAX, 0, 0, UINT32_MAX};
+    return vbslq_s32(diagonal, first, second);
 }
 
-/* Lanes 0 and 3 of both. */
-ALWAYS_INLINE int32x4_t four_groups(int32x4_t a, int32x4_t b)
+/* The order of groups in which pairs_dot leaves them, in each four. */
+ALWAYS_INLINE int8x16_t pairs_order(int8x16_t scales)
 {
-    const uint8x16_t at = {0, 1, 2, 3, 12, 13, 14, 15, 16, 17, 18, 19, 28, 29, 30, 31};
-    const uint8x16x2_t both = {{vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)}};
-    return vreinterpretq_s32_u8(vqtbl2q_u8(both, at));
+    const uint8x16_t order = {0, 2, 3, 1, 4, 6, 7, 5, 8, 10, 11, 9, 12, 14, 15, 13};
+    return vqtbl1q_s8(scales, order);
 }
 
 /* The planes of 32 bytes: 128 elements, groups 8 * half to 8 * half + 7. */
 ALWAYS_INLINE k_acc pairs_sum(k_acc s, const struct k_planes *inner, const struct k_planes *outer,
                               const struct pairs *x, const struct k_lanes *scale, int half)
 {
-    for (int p = 0; p < 4; p += 2) {
-        const int k = 4 * half + p;
-        const int32x4_t groups = four_groups(pair_dot(inner->p[p], outer->p[p], x, k),
-                                             pair_dot(inner->p[p + 1], outer->p[p + 1], x, k + 1));
-        s += groups * scale->group[k / 2];
-    }
-    return s;
+    s += pairs_dot(inner->p, outer->p, x, 2 * half) * scale->group[2 * half];
+    return s + pairs_dot(inner->p + 2, outer->p + 2, x, 2 * half + 1) * scale->group[2 * half + 1];
 }
 
 ALWAYS_INLINE k_acc q2_K_sum(const struct qkern_block_q2_K *w, const struct pairs *x)
 {
-    const struct k_lanes scale = q2_K_lanes(w);
+    const struct k_lanes scale =
+        k_lanes_unsigned(vreinterpretq_u8_s8(pairs_order(codes(q2_K_scales(w)))));
     k_acc s = k_acc_zero();
     for (int half = 0; half < 2; half++) {
         const uint8_t *q = w->qs + 32 * half;
@@ -101,7 +120,7 @@ ALWAYS_INLINE k_acc q2_K_min(const struct qkern_block_q2_K *w, const struct pair
 
 ALWAYS_INLINE k_acc q3_K_sum(const struct qkern_block_q3_K *w, const struct pairs *x)
 {
-    const struct k_lanes scale = q3_K_lanes(w);
+    const struct k_lanes scale = k_lanes_signed(pairs_order(q3_K_scales(w)));
     const uint8x16_t inner_clear = vmvnq_u8(inner_bytes(w->hmask));
     const uint8x16_t outer_clear = vmvnq_u8(outer_bytes(w->hmask));
     k_acc s = k_acc_zero();
@@ -116,7 +135,7 @@ ALWAYS_INLINE k_acc q3_K_sum(const struct qkern_block_q3_K *w, const struct pair
 
 ALWAYS_INLINE k_acc q6_K_sum(const struct qkern_block_q6_K *w, const struct pairs *x)
 {
-    const struct k_lanes scale = k_lanes_signed(vld1q_s8(w->scales));
+    const struct k_lanes scale = k_lanes_signed(pairs_order(vld1q_s8(w->scales)));
     k_acc s = k_acc_zero();
     for (int half = 0; half < 2; half++) {
         const uint8_t *low = w->ql + 64 * half, *high = w->qh + 32 * half;

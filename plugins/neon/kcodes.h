@@ -88,10 +88,10 @@ ALWAYS_INLINE struct k_planes q2_K_planes(uint8x16_t q)
                               codes(vandq_u8(q, vdupq_n_u8(48))), codes(vshrq_n_u8(q, 6))}};
 }
 
-ALWAYS_INLINE struct k_lanes q2_K_lanes(const struct qkern_block_q2_K *w)
+ALWAYS_INLINE uint8x16_t q2_K_scales(const struct qkern_block_q2_K *w)
 {
     const int8x16_t shift = vreinterpretq_s8_u64(vdupq_n_u64(0x0404000002020404));
-    return k_lanes_unsigned(vshlq_u8(vandq_u8(vld1q_u8(w->scales), vdupq_n_u8(15)), shift));
+    return vshlq_u8(vandq_u8(vld1q_u8(w->scales), vdupq_n_u8(15)), shift);
 }
 
 ALWAYS_INLINE k_acc q2_K_minimums(const struct qkern_block_q2_K *w, const uint8_t bsums[16][2])
@@ -126,7 +126,7 @@ ALWAYS_INLINE struct k_planes q3_K_planes(uint8x16_t q, uint8x16_t clear, int ha
 }
 
 /* Six bits each, less 32. */
-ALWAYS_INLINE struct k_lanes q3_K_lanes(const struct qkern_block_q3_K *w)
+ALWAYS_INLINE int8x16_t q3_K_scales(const struct qkern_block_q3_K *w)
 {
     const int8x16_t low_shift = vcombine_s8(vdup_n_s8(0), vdup_n_s8(-4));
     const int8x16_t high_shift =
@@ -135,7 +135,7 @@ ALWAYS_INLINE struct k_lanes q3_K_lanes(const struct qkern_block_q3_K *w)
     const uint8x16_t low = vshlq_u8(vcombine_u8(bytes, bytes), low_shift);
     const uint8x16_t high = vshlq_u8(four_bytes(w->scales + 8), high_shift);
     const uint8x16_t six = vandq_u8(vsliq_n_u8(low, high, 4), vdupq_n_u8(63));
-    return k_lanes_signed(vsubq_s8(codes(six), vdupq_n_s8(32)));
+    return vsubq_s8(codes(six), vdupq_n_s8(32));
 }
 
 /*

@@ -25,7 +25,7 @@ ALWAYS_INLINE k_acc k_planes_sum(k_acc s, const struct k_planes *w, const int8_t
 
 ALWAYS_INLINE k_acc q2_K_sum(const struct qkern_block_q2_K *w, const struct qkern_block_q8_K *x)
 {
-    const struct k_lanes scale = q2_K_lanes(w);
+    const struct k_lanes scale = k_lanes_unsigned(q2_K_scales(w));
     k_acc s = k_acc_zero();
     for (int half = 0; half < 2; half++)
         for (int l = 0; l < 2; l++) {
@@ -45,7 +45,7 @@ ALWAYS_INLINE k_acc q2_K_min(const struct qkern_block_q2_K *w, const struct qker
 
 ALWAYS_INLINE k_acc q3_K_sum(const struct qkern_block_q3_K *w, const struct qkern_block_q8_K *x)
 {
-    const struct k_lanes scale = q3_K_lanes(w);
+    const struct k_lanes scale = k_lanes_signed(q3_K_scales(w));
     k_acc s = k_acc_zero();
     for (int l = 0; l < 2; l++) {
         const uint8x16_t clear = vmvnq_u8(vld1q_u8(w->hmask + 16 * l));
