@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vec_dot_rows of the types with sixteen groups of 16, by SMMLA.
+ * vec_dot_rows of Q2_K and Q3_K, types with sixteen groups of 16, by SMMLA.
  *
  * SMMLA multiplies two rows of eight bytes with two columns of eight. With one row of activations
  * only two of the four sums are of use; here these are the sums of two groups:
@@ -133,22 +133,7 @@ ALWAYS_INLINE k_acc q3_K_sum(const struct qkern_block_q3_K *w, const struct pair
     return vshrq_n_s32(s, Q3_K_SHIFT);
 }
 
-ALWAYS_INLINE k_acc q6_K_sum(const struct qkern_block_q6_K *w, const struct pairs *x)
-{
-    const struct k_lanes scale = k_lanes_signed(pairs_order(vld1q_s8(w->scales)));
-    k_acc s = k_acc_zero();
-    for (int half = 0; half < 2; half++) {
-        const uint8_t *low = w->ql + 64 * half, *high = w->qh + 32 * half;
-        const struct k_planes inner =
-            q6_K_planes(inner_bytes(low), inner_bytes(low + 32), inner_bytes(high));
-        const struct k_planes outer =
-            q6_K_planes(outer_bytes(low), outer_bytes(low + 32), outer_bytes(high));
-        s = pairs_sum(s, &inner, &outer, x, &scale, half);
-    }
-    return vshrq_n_s32(s, Q6_K_SHIFT);
-}
-
-#define K_TYPES(MINIMUM, SCALE) MINIMUM(q2_K) SCALE(q3_K) SCALE(q6_K)
+#define K_TYPES(MINIMUM, SCALE) MINIMUM(q2_K) SCALE(q3_K)
 #define K_DOTS(name, activation, FOUR, LOAD, VALUE)                                                \
     DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                                 \
     DOTS_OF_ROWS(name, activation)
