@@ -51,9 +51,11 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
     ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
                                   const struct K_FOUR *x)                                          \
     {                                                                                              \
-        k_acc s[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
+        k_acc s[4];                                                                                \
         for (int u = 0; u < count; u++)                                                            \
             s[u] = name##_sum(w[u], K_UNIT(x, u));                                                 \
+        for (int u = count; u < 4; u++)                                                            \
+            s[u] = k_acc_zero();                                                                   \
         return step_scale_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]));                  \
     }                                                                                              \
     K_DOTS(name, q8_K, K_FOUR, K_LOAD, name##_value)
@@ -62,12 +64,14 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
     ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
                                   const struct K_FOUR *x)                                          \
     {                                                                                              \
-        k_acc s[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
-        k_acc m[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
+        k_acc s[4];                                                                                \
+        k_acc m[4];                                                                                \
         for (int u = 0; u < count; u++) {                                                          \
             s[u] = name##_sum(w[u], K_UNIT(x, u));                                                 \
             m[u] = name##_min(w[u], K_UNIT(x, u));                                                 \
         }                                                                                          \
+        for (int u = count; u < 4; u++)                                                            \
+            s[u] = m[u] = k_acc_zero();                                                            \
         return step_k_minimum_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]),               \
                                 F4_OF(w, dmin), k_totals(m[0], m[1], m[2], m[3]));                 \
     }                                                                                              \
