@@ -10,9 +10,6 @@
 #include "common/step.h"
 
 #define LANES 8
-#ifndef TURNS
-#define TURNS 2
-#endif
 
 typedef __m256 vf;                                   /* floats; + - * / are the operators */
 typedef int32_t vi __attribute__((vector_size(32))); /* integers; + - & | << >> too */
@@ -44,6 +41,18 @@ ALWAYS_INLINE vf vf_max(vf a, vf b)
 ALWAYS_INLINE vf vf_min(vf a, vf b)
 {
     return _mm256_min_ps(a, b);
+}
+
+/* v within [low, high]; NaN gives low. */
+ALWAYS_INLINE vf vf_clamp(vf v, vf low, vf high)
+{
+    return _mm256_min_ps(_mm256_max_ps(v, low), high);
+}
+
+/* To the nearest integer, ties to even, for |v| < 2^22. */
+ALWAYS_INLINE vf vf_round(vf v)
+{
+    return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 ALWAYS_INLINE vf vf_sqrt(vf v)
@@ -94,6 +103,11 @@ ALWAYS_INLINE int vm_any(vm m)
     return _mm256_movemask_ps(m) != 0;
 }
 
+ALWAYS_INLINE int vm_all(vm m)
+{
+    return _mm256_movemask_ps(m) == 0xff;
+}
+
 ALWAYS_INLINE vf vf_select(vm m, vf yes, vf no)
 {
     return _mm256_blendv_ps(no, yes, m);
@@ -104,9 +118,20 @@ ALWAYS_INLINE vi vi_set(int32_t v)
     return (vi)_mm256_set1_epi32(v);
 }
 
+ALWAYS_INLINE vi vi_load(const int32_t *p)
+{
+    return (vi)_mm256_loadu_si256((const __m256i *)p);
+}
+
 ALWAYS_INLINE void vi_store(int32_t *p, vi v)
 {
     _mm256_storeu_si256((__m256i *)p, (__m256i)v);
+}
+
+/* As f16, which lies side by side. */
+ALWAYS_INLINE void vf_store_f16(uint16_t p[LANES], vf v)
+{
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 /* Toward zero. */
@@ -144,38 +169,6 @@ ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
     const __m128i spread =
         _mm_shuffle_epi8(_mm_set1_epi16((int16_t)bits), _mm_set_epi64x(0x0101010101010101, 0));
     return (vb)_mm_cmpeq_epi8(_mm_and_si128(spread, select), select);
-}
-
-ALWAYS_INLINE float vf_reduce_max(vf v)
-{
-    __m128 m = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
-}
-
-ALWAYS_INLINE float vf_reduce_min(vf v)
-{
-    __m128 m = _mm_min_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    m = _mm_min_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_min_ss(m, _mm_movehdup_ps(m)));
-}
-
-ALWAYS_INLINE int32_t vi_reduce_add(vi v)
-{
-    __m128i s =
-        _mm_add_epi32(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
-    s = _mm_add_epi32(s, _mm_unpackhi_epi64(s, s));
-    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 1)));
-}
-
-ALWAYS_INLINE vi vi_min(vi a, vi b)
-{
-    return (vi)_mm256_min_epi32((__m256i)a, (__m256i)b);
-}
-
-ALWAYS_INLINE vi vi_max(vi a, vi b)
-{
-    return (vi)_mm256_max_epi32((__m256i)a, (__m256i)b);
 }
 
 /* The low bytes of sixteen integers of -128 .. 255. */

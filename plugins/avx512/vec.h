@@ -9,9 +9,6 @@
 #include "common/half.h"
 
 #define LANES 16
-#ifndef TURNS
-#define TURNS 2
-#endif
 
 typedef __m512 vf;
 typedef int32_t vi __attribute__((vector_size(64)));
@@ -41,6 +38,18 @@ ALWAYS_INLINE vf vf_max(vf a, vf b)
 ALWAYS_INLINE vf vf_min(vf a, vf b)
 {
     return _mm512_min_ps(a, b);
+}
+
+/* v within [low, high]; NaN gives low. */
+ALWAYS_INLINE vf vf_clamp(vf v, vf low, vf high)
+{
+    return _mm512_min_ps(_mm512_max_ps(v, low), high);
+}
+
+/* To the nearest integer, ties to even, for |v| < 2^22. */
+ALWAYS_INLINE vf vf_round(vf v)
+{
+    return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 ALWAYS_INLINE vf vf_sqrt(vf v)
@@ -88,6 +97,11 @@ ALWAYS_INLINE int vm_any(vm m)
     return m != 0;
 }
 
+ALWAYS_INLINE int vm_all(vm m)
+{
+    return m == 0xffff;
+}
+
 ALWAYS_INLINE vf vf_select(vm m, vf yes, vf no)
 {
     return _mm512_mask_blend_ps(m, no, yes);
@@ -98,9 +112,20 @@ ALWAYS_INLINE vi vi_set(int32_t v)
     return (vi)_mm512_set1_epi32(v);
 }
 
+ALWAYS_INLINE vi vi_load(const int32_t *p)
+{
+    return (vi)_mm512_loadu_si512(p);
+}
+
 ALWAYS_INLINE void vi_store(int32_t *p, vi v)
 {
     _mm512_storeu_si512(p, (__m512i)v);
+}
+
+/* As f16, which lies side by side. */
+ALWAYS_INLINE void vf_store_f16(uint16_t p[LANES], vf v)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
 
 ALWAYS_INLINE vi vi_from_f32(vf v)
@@ -123,16 +148,6 @@ ALWAYS_INLINE vf vf_from_bits(vi v)
     return (vf)v;
 }
 
-ALWAYS_INLINE vi vi_min(vi a, vi b)
-{
-    return (vi)_mm512_min_epi32((__m512i)a, (__m512i)b);
-}
-
-ALWAYS_INLINE vi vi_max(vi a, vi b)
-{
-    return (vi)_mm512_max_epi32((__m512i)a, (__m512i)b);
-}
-
 ALWAYS_INLINE vi vi_widen(vb v, int k)
 {
     (void)k;
@@ -152,27 +167,6 @@ ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
 ALWAYS_INLINE uint16_t vb_sign_bits(vb v)
 {
     return (uint16_t)_mm_movepi8_mask((__m128i)v);
-}
-
-ALWAYS_INLINE float vf_reduce_max(vf v)
-{
-    const __m256 m = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-    __m128 h = _mm_max_ps(_mm256_castps256_ps128(m), _mm256_extractf128_ps(m, 1));
-    h = _mm_max_ps(h, _mm_movehl_ps(h, h));
-    return _mm_cvtss_f32(_mm_max_ss(h, _mm_movehdup_ps(h)));
-}
-
-ALWAYS_INLINE float vf_reduce_min(vf v)
-{
-    const __m256 m = _mm256_min_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
-    __m128 h = _mm_min_ps(_mm256_castps256_ps128(m), _mm256_extractf128_ps(m, 1));
-    h = _mm_min_ps(h, _mm_movehl_ps(h, h));
-    return _mm_cvtss_f32(_mm_min_ss(h, _mm_movehdup_ps(h)));
-}
-
-ALWAYS_INLINE int32_t vi_reduce_add(vi v)
-{
-    return _mm512_reduce_add_epi32((__m512i)v);
 }
 
 ALWAYS_INLINE void vf_transpose(vf v[LANES])

@@ -21,6 +21,7 @@
 #define F16_NAN 0x7e00u
 #define F32_INFINITY_BITS 0x7f800000u
 #define F32_QUIET_BIT 0x00400000u
+#define F32_NAN_BITS 0x7fc00000u
 
 static inline uint32_t f32_bits(float v)
 {

@@ -10,9 +10,6 @@
 #include "common/step.h"
 
 #define LANES 4
-#ifndef TURNS
-#define TURNS 2
-#endif
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;
@@ -54,15 +51,36 @@ ALWAYS_INLINE vm vf_ne(vf a, vf b)
     return vmvnq_u32(vceqq_f32(a, b));
 }
 
-/* FMAX would return the NaN, FMAXNM the number on either side. */
+/*
+ * FMAX would return the NaN, and so would FMAXNM for a signalling one. The compiler must not see
+ * through the mask, or it makes the select one of these where b is a constant.
+ */
+ALWAYS_INLINE vm opaque(vm m)
+{
+    __asm__("" : "+w"(m));
+    return m;
+}
+
 ALWAYS_INLINE vf vf_max(vf a, vf b)
 {
-    return vbslq_f32(vcgtq_f32(a, b), a, b);
+    return vbslq_f32(opaque(vcgtq_f32(a, b)), a, b);
 }
 
 ALWAYS_INLINE vf vf_min(vf a, vf b)
 {
-    return vbslq_f32(vcltq_f32(a, b), a, b);
+    return vbslq_f32(opaque(vcltq_f32(a, b)), a, b);
+}
+
+/* v within [low, high]; NaN gives low. */
+ALWAYS_INLINE vf vf_clamp(vf v, vf low, vf high)
+{
+    return vminnmq_f32(vmaxnmq_f32(v, low), high);
+}
+
+/* To the nearest integer, ties to even, for |v| < 2^22. */
+ALWAYS_INLINE vf vf_round(vf v)
+{
+    return vrndnq_f32(v);
 }
 
 ALWAYS_INLINE vf vf_sqrt(vf v)
@@ -95,14 +113,30 @@ ALWAYS_INLINE int vm_any(vm m)
     return vmaxvq_u32(m) != 0;
 }
 
+ALWAYS_INLINE int vm_all(vm m)
+{
+    return vminvq_u32(m) != 0;
+}
+
 ALWAYS_INLINE vi vi_set(int32_t v)
 {
     return vdupq_n_s32(v);
 }
 
+ALWAYS_INLINE vi vi_load(const int32_t *p)
+{
+    return vld1q_s32(p);
+}
+
 ALWAYS_INLINE void vi_store(int32_t *p, vi v)
 {
     vst1q_s32(p, v);
+}
+
+/* As f16, which lies side by side. */
+ALWAYS_INLINE void vf_store_f16(uint16_t p[LANES], vf v)
+{
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
 }
 
 ALWAYS_INLINE vi vi_from_f32(vf v)
@@ -123,16 +157,6 @@ ALWAYS_INLINE vi vi_bits(vf v)
 ALWAYS_INLINE vf vf_from_bits(vi v)
 {
     return vreinterpretq_f32_s32(v);
-}
-
-ALWAYS_INLINE vi vi_min(vi a, vi b)
-{
-    return vminq_s32(a, b);
-}
-
-ALWAYS_INLINE vi vi_max(vi a, vi b)
-{
-    return vmaxq_s32(a, b);
 }
 
 ALWAYS_INLINE vi vi_widen(vb v, int k)
@@ -163,22 +187,6 @@ ALWAYS_INLINE uint16_t vb_sign_bits(vb v)
     const uint8x16_t set =
         vandq_u8(vreinterpretq_u8_s8(vshrq_n_s8(vreinterpretq_s8_u8(v), 7)), select);
     return (uint16_t)(vaddv_u8(vget_low_u8(set)) | vaddv_u8(vget_high_u8(set)) << 8);
-}
-
-/* v is no NaN. */
-ALWAYS_INLINE float vf_reduce_max(vf v)
-{
-    return vmaxvq_f32(v);
-}
-
-ALWAYS_INLINE float vf_reduce_min(vf v)
-{
-    return vminvq_f32(v);
-}
-
-ALWAYS_INLINE int32_t vi_reduce_add(vi v)
-{
-    return vaddvq_s32(v);
 }
 
 ALWAYS_INLINE void vf_transpose(vf v[LANES])

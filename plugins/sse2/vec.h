@@ -9,9 +9,6 @@
 #include "common/half.h"
 
 #define LANES 4
-#ifndef TURNS
-#define TURNS 2
-#endif
 
 typedef __m128 vf;
 typedef int32_t vi __attribute__((vector_size(16)));
@@ -41,6 +38,18 @@ ALWAYS_INLINE vf vf_max(vf a, vf b)
 ALWAYS_INLINE vf vf_min(vf a, vf b)
 {
     return _mm_min_ps(a, b);
+}
+
+/* v within [low, high]; NaN gives low. */
+ALWAYS_INLINE vf vf_clamp(vf v, vf low, vf high)
+{
+    return _mm_min_ps(_mm_max_ps(v, low), high);
+}
+
+/* To the nearest integer, ties to even, for |v| < 2^22. */
+ALWAYS_INLINE vf vf_round(vf v)
+{
+    return _mm_sub_ps(_mm_add_ps(v, _mm_set1_ps(12582912.0f)), _mm_set1_ps(12582912.0f));
 }
 
 ALWAYS_INLINE vf vf_sqrt(vf v)
@@ -88,6 +97,11 @@ ALWAYS_INLINE int vm_any(vm m)
     return _mm_movemask_ps(m) != 0;
 }
 
+ALWAYS_INLINE int vm_all(vm m)
+{
+    return _mm_movemask_ps(m) == 0xf;
+}
+
 ALWAYS_INLINE vf vf_select(vm m, vf yes, vf no)
 {
     return _mm_or_ps(_mm_and_ps(m, yes), _mm_andnot_ps(m, no));
@@ -98,9 +112,23 @@ ALWAYS_INLINE vi vi_set(int32_t v)
     return (vi)_mm_set1_epi32(v);
 }
 
+ALWAYS_INLINE vi vi_load(const int32_t *p)
+{
+    return (vi)_mm_loadu_si128((const __m128i *)p);
+}
+
 ALWAYS_INLINE void vi_store(int32_t *p, vi v)
 {
     _mm_storeu_si128((__m128i *)p, (__m128i)v);
+}
+
+/* As f16, which lies side by side. */
+ALWAYS_INLINE void vf_store_f16(uint16_t p[LANES], vf v)
+{
+    float lane[LANES];
+    vf_store(lane, v);
+    for (int k = 0; k < LANES; k++)
+        p[k] = f16_from_f32(lane[k]);
 }
 
 ALWAYS_INLINE vi vi_from_f32(vf v)
@@ -121,20 +149,6 @@ ALWAYS_INLINE vi vi_bits(vf v)
 ALWAYS_INLINE vf vf_from_bits(vi v)
 {
     return (vf)v;
-}
-
-ALWAYS_INLINE vi vi_min(vi a, vi b)
-{
-    const __m128i greater = _mm_cmpgt_epi32((__m128i)a, (__m128i)b);
-    return (vi)_mm_or_si128(_mm_and_si128(greater, (__m128i)b),
-                            _mm_andnot_si128(greater, (__m128i)a));
-}
-
-ALWAYS_INLINE vi vi_max(vi a, vi b)
-{
-    const __m128i greater = _mm_cmpgt_epi32((__m128i)a, (__m128i)b);
-    return (vi)_mm_or_si128(_mm_and_si128(greater, (__m128i)a),
-                            _mm_andnot_si128(greater, (__m128i)b));
 }
 
 ALWAYS_INLINE vi vi_widen(vb v, int k)
@@ -166,24 +180,6 @@ ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
 ALWAYS_INLINE uint16_t vb_sign_bits(vb v)
 {
     return (uint16_t)_mm_movemask_epi8((__m128i)v);
-}
-
-ALWAYS_INLINE float vf_reduce_max(vf v)
-{
-    const vf m = _mm_max_ps(v, _mm_movehl_ps(v, v));
-    return _mm_cvtss_f32(_mm_max_ss(m, _mm_shuffle_ps(m, m, 1)));
-}
-
-ALWAYS_INLINE float vf_reduce_min(vf v)
-{
-    const vf m = _mm_min_ps(v, _mm_movehl_ps(v, v));
-    return _mm_cvtss_f32(_mm_min_ss(m, _mm_shuffle_ps(m, m, 1)));
-}
-
-ALWAYS_INLINE int32_t vi_reduce_add(vi v)
-{
-    const __m128i s = _mm_add_epi32((__m128i)v, _mm_unpackhi_epi64((__m128i)v, (__m128i)v));
-    return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 1)));
 }
 
 ALWAYS_INLINE void vf_transpose(vf v[LANES])
