@@ -23,8 +23,10 @@ enum bench_limit_kind {
 
 /*
  * in and other are at multiples of 64; bytes is a multiple of 512 for dots and copies. A reader
- * takes any number and reads up to the next multiple of 64. Returns something that depends on all
- * that was read.
+ * takes any number and reads up to the next multiple of 64.
+ *
+ * Returns what depends on all of it, so that nothing can be left out: a reader all 64-bit words
+ * or'ed together, a dot product the sum in its lower 32 bits, a copy some byte that was written.
  */
 typedef uint64_t (*bench_limit_fn)(const uint8_t *in, uint8_t *other, size_t bytes);
 

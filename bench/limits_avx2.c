@@ -20,6 +20,13 @@ static uint64_t fold(__m256i v)
     return (uint64_t)_mm_cvtsi128_si64(_mm_or_si128(half, _mm_unpackhi_epi64(half, half)));
 }
 
+static uint32_t add_up(__m256i v)
+{
+    __m128i half = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    half = _mm_add_epi32(half, _mm_unpackhi_epi64(half, half));
+    return (uint32_t)_mm_cvtsi128_si32(half) + (uint32_t)_mm_extract_epi32(half, 1);
+}
+
 uint64_t bench_read_avx2(const uint8_t *in, uint8_t *other, size_t bytes)
 {
     __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
@@ -52,7 +59,7 @@ uint64_t bench_dot_maddubs(const uint8_t *in, uint8_t *other, size_t bytes)
             const __m256i u = load(in + i + 32 * k), s = load(other + i + 32 * k);
             sum[k] = _mm256_add_epi32(sum[k], _mm256_madd_epi16(_mm256_maddubs_epi16(u, s), ones));
         }
-    return fold(
+    return add_up(
         _mm256_add_epi32(_mm256_add_epi32(sum[0], sum[1]), _mm256_add_epi32(sum[2], sum[3])));
 }
 

@@ -25,7 +25,7 @@ uint64_t bench_dot_dpbusd_256(const uint8_t *in, uint8_t *other, size_t bytes)
                 _mm256_dpbusd_epi32(sum[k], load256(in + i + 32 * k), load256(other + i + 32 * k));
     for (size_t k = 1; k < 8; k++)
         sum[0] = _mm256_add_epi32(sum[0], sum[k]);
-    return (uint64_t)_mm512_reduce_add_epi32(_mm512_zextsi256_si512(sum[0]));
+    return (uint32_t)_mm512_reduce_add_epi32(_mm512_zextsi256_si512(sum[0]));
 }
 
 uint64_t bench_dot_dpbusd_512(const uint8_t *in, uint8_t *other, size_t bytes)
@@ -38,5 +38,5 @@ uint64_t bench_dot_dpbusd_512(const uint8_t *in, uint8_t *other, size_t bytes)
             sum[k] = _mm512_dpbusd_epi32(sum[k], load(in + i + 64 * k), load(other + i + 64 * k));
     for (size_t k = 1; k < 8; k++)
         sum[0] = _mm512_add_epi32(sum[0], sum[k]);
-    return (uint64_t)_mm512_reduce_add_epi32(sum[0]);
+    return (uint32_t)_mm512_reduce_add_epi32(sum[0]);
 }

@@ -20,7 +20,8 @@ uint64_t bench_dot_dpbusd_avxvnni(const uint8_t *in, uint8_t *other, size_t byte
                 _mm256_dpbusd_avx_epi32(sum[k], load(in + i + 32 * k), load(other + i + 32 * k));
     for (size_t k = 1; k < 8; k++)
         sum[0] = _mm256_add_epi32(sum[0], sum[k]);
-    const __m128i half =
+    __m128i half =
         _mm_add_epi32(_mm256_castsi256_si128(sum[0]), _mm256_extracti128_si256(sum[0], 1));
-    return (uint64_t)_mm_cvtsi128_si64(_mm_add_epi32(half, _mm_unpackhi_epi64(half, half)));
+    half = _mm_add_epi32(half, _mm_unpackhi_epi64(half, half));
+    return (uint32_t)_mm_cvtsi128_si32(half) + (uint32_t)_mm_extract_epi32(half, 1);
 }

@@ -11,5 +11,5 @@ uint64_t bench_dot_sdot(const uint8_t *in, uint8_t *other, size_t bytes)
         for (size_t k = 0; k < 4; k++)
             sum[k] = vdotq_s32(sum[k], vreinterpretq_s8_u8(vld1q_u8(in + i + 16 * k)),
                                vreinterpretq_s8_u8(vld1q_u8(other + i + 16 * k)));
-    return (uint64_t)vaddvq_s32(vaddq_s32(vaddq_s32(sum[0], sum[1]), vaddq_s32(sum[2], sum[3])));
+    return (uint32_t)vaddvq_s32(vaddq_s32(vaddq_s32(sum[0], sum[1]), vaddq_s32(sum[2], sum[3])));
 }

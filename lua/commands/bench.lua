@@ -2,12 +2,17 @@
 -- qkern bench: times the kernels of several plugins against each other, and against the limits of
 -- the core. A timing is never a reason to fail.
 local qk = require "qkern"
+local baseline = require "qkern.commands.bench.baseline"
+local chart = require "qkern.commands.bench.chart"
+local compare = require "qkern.commands.bench.compare"
+local measure = require "qkern.commands.bench.measure"
+local report = require "qkern.commands.bench.report"
 local failure = require "qkern.commands.support.failure"
+local files = require "qkern.commands.support.files"
 local json = require "qkern.commands.support.json"
+local json_reader = require "qkern.commands.support.json_reader"
 local named = require "qkern.commands.support.named"
 local options = require "qkern.commands.support.options"
-local progress = require "qkern.commands.support.progress"
-local text = require "qkern.commands.support.text"
 
 local bench = {
     name = "bench",
@@ -19,27 +24,30 @@ Times the kernels of each plugin, those that are not chosen too, and prints nano
 N elements: the least and the median of many batches. The candidates take turns batch by batch, in
 an order drawn anew for each round, pinned to one core. "of read" is the share of the core's
 bandwidth when it does nothing but read the same data; "times" says how many times as fast a kernel
-is as the first plugin's, with an interval of 95 %. A kernel whose bits are not those of the scalar
-plugin is not timed.
+is as the first plugin's, with an interval of 95 %. A kernel that 'qkern verify' finds wrong is not
+timed, nor one whose bits are not those of the scalar plugin on the data at hand.
 
 Sets: l1, l2, l3 (a matrix beyond the L2 cache), dram (one beyond the L3 cache); NAME=SIZE gives
 another size, as in l3=64M. The exit status does not depend on any timing.
 ]],
     options = {
-        {"--types", "LIST", "only these types: Q4_0,Q4_K; default: all with kernels"},
+        named.TYPES,
         {"--plugins", "LIST", "only these plugins; the first is what the others are compared with"},
-        {"--entries", "LIST", "entry points; default: vec_dot"},
-        {"--sets", "LIST", "working sets: l1,l2,l3,dram; default: l1"},
+        {"--entries", "LIST", "entry points, or all; default: vec_dot"},
+        {"--sets", "LIST", "working sets: l1,l2,l3,dram, or all; default: l1"},
         {"--n", "N", "elements of a row; default: 4096"},
         {"--seconds", "S", "time for each kernel of a cell; default: 0.05"},
         {"--core", "N", "the core to run on; default: where it is"},
         {"--seed", "N", "of the data and of the order; default: 1"},
         {"--json", nil, "print it as JSON"},
+        {"--compare", "OLD", "say what is faster or slower than in a report made with --json"},
+        {"--svg", "FILE", "draw the bars into a file as well"},
+        {"--baseline", nil, "beside ggml's times, scaled to this core, and the project's targets"},
     },
 }
 
-local DEFAULT_SECONDS, LEAST_ROUNDS, BATCH_NS = 0.05, 9, 2000000
-local PIN_SECONDS = 0.05
+local DEFAULT_SECONDS, BATCH_NS = 0.05, 2000000
+local BASELINE_ROW = 4096 -- elements of the rows that the baseline was measured with
 
 -- --- the command line ----------------------------------------------------------------------------
 
@@ -90,6 +98,7 @@ end
 local function wanted_entries(list)
     local known, entries = {}, {}
     for _, entry in ipairs(qk.entries()) do known[entry] = true end
+    if list == "all" then return qk.entries() end
     for i, word in ipairs(named.words(bench, "--entries", list or "vec_dot", "entry point")) do
         if not known[word] then
             options.fail(bench, "--entries: there is no entry point %s; there are %s", word,
@@ -104,6 +113,7 @@ end
 local function wanted_sets(list)
     local known, names, sets = {}, {}, {}
     for i, set in ipairs(qk.bench.sets()) do known[set.name], names[i] = set, set.name end
+    if list == "all" then list = table.concat(names, ",") end
     for i, word in ipairs(named.words(bench, "--sets", list or "l1", "working set")) do
         local name, size = word:match "^([^=]*)=?(.*)$"
         if not known[name] then
@@ -120,8 +130,9 @@ local function wanted_sets(list)
 end
 
 local function wanted_types(list)
-    if list then return named.types(bench, "--types", list) end
-    local names = {}
+    local names = named.types(bench, "--types", list)
+    if names then return names end
+    names = {}
     for i, kind in ipairs(qk.types()) do names[i] = kind.name end
     return names
 end
@@ -140,271 +151,76 @@ local function read_options(args)
         all_types = not args.types,
     }
     local ns = run.seconds * 1e9
-    run.batch = math.max(1, math.min(BATCH_NS, math.floor(ns / LEAST_ROUNDS)))
-    run.rounds = math.max(LEAST_ROUNDS, math.floor(ns / run.batch))
+    run.batch = math.max(1, math.min(BATCH_NS, math.floor(ns / measure.LEAST_ROUNDS)))
+    run.rounds = math.max(measure.LEAST_ROUNDS, math.floor(ns / run.batch))
     return run
 end
 
--- --- measuring -----------------------------------------------------------------------------------
-
--- Whether any of the plugins has the entry point for the type.
-local function is_there(plugins, kind, entry)
-    for _, plugin in ipairs(plugins) do
-        local kernel = failure.try(qk.kernel, kind, plugin.name)
-        if kernel and kernel:has(entry) then return true end
+-- The report to be compared with; nil if none is.
+local function read_old(path, run)
+    if not path then return nil end
+    local old, reason = compare.read(files.read(path))
+    if not old then failure.raise(failure.USAGE, path .. ": " .. reason) end
+    if old.n ~= run.n then
+        failure.raise(failure.USAGE, ("%s: its rows have %s elements, here they have %d"):format(
+            path, tostring(old.n), run.n), ("--n %s makes them equal"):format(tostring(old.n)))
     end
-    return false
+    return old
 end
 
--- The cells to be measured, and notes on what is left out.
-local function plan(run)
-    local cells, notes = {}, {}
-    for _, set in ipairs(run.sets) do
-        for _, entry in ipairs(run.entries) do
-            for _, kind in ipairs(run.types) do
-                if is_there(run.plugins, kind, entry) then
-                    local rows, err = failure.try(qk.bench.rows, kind, entry, run.n,
-                                                  set.bytes or set.name)
-                    if rows then
-                        cells[#cells + 1] = {type = kind, entry = entry, set = set, rows = rows}
-                    else
-                        notes[#notes + 1] = ("%s %s is left out: %s"):format(kind, entry,
-                                                                            err.message)
-                    end
-                elseif not run.all_types then
-                    notes[#notes + 1] = ("%s %s is left out: no plugin has it"):format(kind, entry)
-                end
-            end
-        end
+local function comparison_json(outcome)
+    local rows = json.array {}
+    for i, row in ipairs(outcome.rows) do
+        rows[i] = json.object("type", row.type, "entry", row.entry, "set", row.set,
+                              "plugin", row.plugin, "old_ns", row.old, "scale", row.scale,
+                              "new_ns", row.new, "times", row.ratio, "verdict", row.verdict)
     end
-    return cells, notes
+    return json.object("cells", rows, "only_old", outcome.only_old, "only_new", outcome.only_new)
 end
 
--- Runs something with the methods of a cell. `shown` takes a unit for each round.
-local function measure(trial, shown, what)
-    for i = 1, trial:candidates() do trial:warm_up(i) end
-    while trial:round() do shown:add(1, what) end
-    return trial:result()
-end
-
-local function new_cell(run, kind, entry, rows, plugins)
-    local names = {}
-    for i, plugin in ipairs(plugins) do names[i] = plugin.name end
-    return qk.bench.cell {type = kind, entry = entry, n = run.n, rows = rows, seed = run.seed,
-                          batch = run.batch, rounds = run.rounds, plugins = names}
-end
-
--- The limits for each set: without plugins a cell has only those.
-local LIMIT_TYPE, LIMIT_ENTRY = "Q8_0", "vec_dot"
-
-local function measure_limits(run, shown)
-    local list = {}
-    for i, set in ipairs(run.sets) do
-        local rows = qk.bench.rows(LIMIT_TYPE, LIMIT_ENTRY, 4096, set.bytes or set.name)
-        local cell <close> = new_cell({n = 4096, seed = run.seed, batch = run.batch,
-                                       rounds = run.rounds}, LIMIT_TYPE, LIMIT_ENTRY, rows, {})
-        local result = measure(cell, shown, "limits " .. set.name)
-        for _, limit in ipairs(result.limits) do
-            if limit.kind == "read" or i == 1 then -- dots and copies have data of their own
-                limit.set = limit.kind == "read" and set.name or "l1"
-                limit.set_bytes = limit.kind == "read" and result.rows * result.row_bytes or nil
-                list[#list + 1] = limit
-            end
-        end
+local function judgement_json(judgement)
+    local rows, checks = json.array {}, json.array {}
+    for i, row in ipairs(judgement.rows) do
+        rows[i] = json.object("type", row.type, "entry", row.entry, "set", row.set,
+                              "plugin", row.plugin, "quantity", row.quantity, "ns", row.ours,
+                              "ggml_ns", row.ggml, "scaled_by", row.by, "factor", row.factor,
+                              "times", row.ratio, "target", row.target, "met", row.met,
+                              "other_by", row.other_by, "other_times", row.other_ratio)
     end
-    return list
-end
-
-local function measure_pin(run, shown)
-    local rounds = math.max(LEAST_ROUNDS,
-                            math.floor(math.min(run.seconds, PIN_SECONDS) * 1e9 / run.batch))
-    local pin <close> = qk.bench.pin {seed = run.seed, batch = run.batch, rounds = rounds}
-    return measure(pin, shown, "pins")
-end
-
--- The least time of the cell's readers: what its data takes to be read at all.
-local function read_time(result)
-    local least
-    for _, limit in ipairs(result.limits) do
-        if limit.kind == "read" and (not least or limit.least < least) then least = limit.least end
+    for i, check in ipairs(judgement.checks) do
+        checks[i] = json.object("what", check.what, "value", check.value, "target", check.target,
+                                "at_most", check.at_most or false, "met", check.met)
     end
-    return least
-end
-
-local function measure_cell(run, cell, shown)
-    local trial <close> = new_cell(run, cell.type, cell.entry, cell.rows, run.plugins)
-    local result = measure(trial, shown, ("%s %s %s"):format(cell.type, cell.entry, cell.set.name))
-    local read = read_time(result)
-    cell.limits, cell.row_bytes, cell.rounds = result.limits, result.row_bytes, result.rounds
-    cell.results = result.plugins
-    for i, figures in ipairs(cell.results) do
-        figures.plugin = run.plugins[i]
-        if figures.timed then
-            figures.rate = result.row_bytes / figures.least -- GB/s
-            figures.share = read and read / figures.least
-        end
-    end
-end
-
-local function picture(self, what)
-    return ("%3d %%  %s"):format(self.total > 0 and self.done * 100 // self.total or 100,
-                                 text.printable(what))
-end
-
-local function measure_all(run, show)
-    local cells, notes = plan(run)
-    if #cells == 0 then
-        failure.raise(failure.USAGE, "nothing to time" .. (notes[1] and ": " .. notes[1] or ""))
-    end
-    local core, reason = qk.bench.pin_core(run.core)
-    if not core and run.core then
-        failure.raise(failure.USAGE, ("--core %d: %s"):format(run.core, reason))
-    end
-    local shown <close> = progress.new((#cells + #run.sets) * run.rounds, show, picture)
-    local report = {run = run, cells = cells, notes = notes, core = core, core_reason = reason,
-                    clock = qk.bench.clock(), caches = qk.bench.caches()}
-    report.limits = measure_limits(run, shown)
-    report.pin = measure_pin(run, progress.new(0, false))
-    for _, cell in ipairs(cells) do measure_cell(run, cell, shown) end
-    return report
-end
-
--- --- the report ----------------------------------------------------------------------------------
-
--- Three significant digits, more before the point.
-local function figure(x)
-    return x < 9.995 and ("%.2f"):format(x) or x < 99.95 and ("%.1f"):format(x)
-        or ("%.0f"):format(x)
-end
-
-local function percent(x)
-    return x and ("%.0f %%"):format(100 * x) or "-"
-end
-
-local function print_machine(report)
-    local out, run = io.stdout, report.run
-    out:write(qk._VERSION, ": ns for a row of ", ("%d"):format(run.n), " elements, seed ",
-              ("%d"):format(run.seed), ", ", text.count(run.rounds, "round"), " of ",
-              ("%g ms\n"):format(run.batch / 1e6))
-    out:write(report.core and ("core %d, pinned"):format(report.core)
-              or "not pinned: " .. report.core_reason,
-              ("; clock: %s, %d ns taken off\n"):format(report.clock.name, report.clock.cost))
-    local caches = {}
-    for level, cache in ipairs(report.caches) do
-        caches[level] = ("L%d %s (%s)"):format(level, text.size(cache.bytes), cache.source)
-    end
-    out:write("caches: ", table.concat(caches, ", "), "\n")
-    for _, set in ipairs(run.sets) do
-        out:write(set.name, ": ", set.bytes and text.size(set.bytes) .. ", " or "", set.rule, "\n")
-    end
-end
-
-local function print_limits(report)
-    local rows = {}
-    for _, limit in ipairs(report.limits) do
-        local unit, least, median = "ns", limit.least, limit.median
-        if limit.kind == "read" then
-            unit, least, median = "GB/s", limit.bytes / least, limit.bytes / median
-        end
-        rows[#rows + 1] = {limit.text, limit.set,
-                           limit.set_bytes and text.size(limit.set_bytes) or "-", figure(least),
-                           figure(median), unit}
-    end
-    io.stdout:write("\nLimits of this core\n",
-                    text.table({"limit", "set", ">size", ">best", ">median", "unit"}, rows, "  "))
-    local pin = report.pin
-    io.stdout:write(("\nA call through a pin costs %.1f ns more than a direct one [%.1f, %.1f]\n")
-                    :format(pin.median, pin.low, pin.high))
-end
-
-local function result_row(cell, figures, first)
-    local row = {cell.type, cell.entry, cell.set.name, text.printable(figures.plugin.name)}
-    if not figures.timed then
-        return table.move({"-", "-", "-", "-", "-", "not timed: " .. figures.reason}, 1, 6, 5, row)
-    end
-    local ratio = figures.ratio
-    return table.move({
-        figure(figures.least), figure(figures.median), figure(figures.rate),
-        percent(figures.share), figures == first and "1" or figure(ratio.median),
-        figures == first and "" or ("[%s, %s]"):format(figure(ratio.low), figure(ratio.high)),
-    }, 1, 6, 5, row)
-end
-
--- The first that is timed: what the others are compared with.
-local function first_timed(cell)
-    for _, figures in ipairs(cell.results) do
-        if figures.timed then return figures end
-    end
-end
-
-local COLUMNS = {"type", "entry", "set", "plugin", ">least", ">median", ">GB/s", ">of read",
-                 ">times", "95 %"}
-
-local function print_text(report)
-    print_machine(report)
-    print_limits(report)
-    local rows = {}
-    for _, cell in ipairs(report.cells) do
-        local first = first_timed(cell)
-        for _, figures in ipairs(cell.results) do
-            if not figures.missing then rows[#rows + 1] = result_row(cell, figures, first) end
-        end
-    end
-    io.stdout:write("\n", text.table(COLUMNS, rows))
-    for _, note in ipairs(report.notes) do io.stdout:write("note: ", text.printable(note), "\n") end
-end
-
-local function limit_json(limit)
-    return json.object("name", limit.name, "kind", limit.kind, "set", limit.set,
-                       "set_bytes", limit.set_bytes, "bytes", limit.bytes, "ns", limit.least,
-                       "median_ns", limit.median)
-end
-
-local function list_json(list, f)
-    local result = json.array {}
-    for i, item in ipairs(list) do result[i] = f(item) end
-    return result
-end
-
-local function result_json(figures)
-    local ratio = figures.ratio or {}
-    return json.object(
-        "plugin", figures.plugin.name, "version", figures.plugin.version, "timed", figures.timed,
-        "reason", figures.reason, "least_ns", figures.least, "median_ns", figures.median,
-        "low_ns", figures.low, "high_ns", figures.high, "gb_per_s", figures.rate,
-        "of_read", figures.share, "times", ratio.median, "times_low", ratio.low,
-        "times_high", ratio.high)
-end
-
-local function cell_json(cell)
-    return json.object("type", cell.type, "entry", cell.entry, "set", cell.set.name,
-                       "rows", cell.rows, "row_bytes", cell.row_bytes,
-                       "limits", list_json(cell.limits, limit_json),
-                       "results", list_json(cell.results, result_json))
-end
-
-local function report_json(report)
-    local run = report.run
-    return json.object(
-        "version", qk._VERSION:match("%S+$"), "n", run.n, "seed", run.seed, "rounds", run.rounds,
-        "batch_ns", run.batch, "core", report.core, "pinned", report.core ~= nil,
-        "clock", json.object("name", report.clock.name, "cost_ns", report.clock.cost),
-        "caches", list_json(report.caches, function(cache)
-            return json.object("bytes", cache.bytes, "source", cache.source)
-        end),
-        "limits", list_json(report.limits, limit_json),
-        "pin", json.object("ns", report.pin.median, "low_ns", report.pin.low,
-                           "high_ns", report.pin.high),
-        "cells", list_json(report.cells, cell_json), "notes", json.array(report.notes))
+    return json.object("cells", rows, "targets", checks)
 end
 
 function bench.run(args)
-    local report = measure_all(read_options(args), args.terminal)
-    if args.json then
-        json.print(report_json(report))
-    else
-        print_text(report)
+    local run = read_options(args)
+    local old = read_old(args.compare, run)
+    if args.baseline and run.n ~= BASELINE_ROW then
+        options.fail(bench, "--baseline is of rows of %d elements", BASELINE_ROW)
     end
+
+    local measured = measure.all(run, args.terminal)
+    local document = json_reader.decode(json.encode(report.document(measured)))
+    local outcome = old and compare.reports(old, document)
+    local judgement = args.baseline
+        and baseline.judge(document, baseline.parse(qk.bench.baseline()))
+
+    if args.json then
+        local more = {}
+        if outcome then table.move({"compare", comparison_json(outcome)}, 1, 2, 1, more) end
+        if judgement then
+            table.move({"baseline", judgement_json(judgement)}, 1, 2, #more + 1, more)
+        end
+        json.print(report.document(measured, table.unpack(more)))
+    else
+        report.print(measured, {unicode = chart.is_unicode(os.getenv),
+                                colour = chart.is_coloured(args.screen, os.getenv)})
+        if judgement then io.stdout:write(baseline.text(judgement, report.figure)) end
+        if outcome then io.stdout:write(compare.text(outcome, args.compare, report.figure)) end
+    end
+    if args.svg then files.write(args.svg, report.svg(measured)) end
     return 0
 end
 

@@ -4,6 +4,7 @@
 local qk = require "qkern"
 local contract = require "qkern.commands.support.contract"
 local failure = require "qkern.commands.support.failure"
+local files = require "qkern.commands.support.files"
 local named = require "qkern.commands.support.named"
 local text = require "qkern.commands.support.text"
 
@@ -21,7 +22,7 @@ if a file cannot be read or understood.
 ]],
     options = {
         {"--plugin", "NAME", "judge this plugin's own kernels"},
-        {"--types", "LIST", "only these types: Q4_0,Q4_K"},
+        named.TYPES,
     },
 }
 
@@ -37,16 +38,8 @@ for byte = 0, 255 do UNHEX[("%02x"):format(byte)] = string.char(byte) end
 local reader = {}
 reader.__index = reader
 
--- Only of a regular file: opening a FIFO or a device may block or do something.
 function reader.open(path)
-    local size, message = qk.file_size(path)
-    local file, content
-    if size then file, message = io.open(path, "rb") end
-    if file then
-        content, message = file:read("a")
-        file:close()
-    end
-    if not content then failure.raise(failure.USAGE, "cannot read " .. tostring(message)) end
+    local content = files.read(path)
     return setmetatable({path = path, next_line = content:gmatch("([^\n]*)\n?"), line = 0,
                          left = select(2, content:gsub("[^\n]+", ""))}, reader)
 end
@@ -374,9 +367,10 @@ end
 
 -- The types of --types by name; nil for all.
 local function wanted_types(list)
-    if not list then return nil end
+    local names = named.types(golden, "--types", list)
+    if not names then return nil end
     local wanted = {}
-    for _, name in ipairs(named.types(golden, "--types", list)) do wanted[name] = true end
+    for _, name in ipairs(names) do wanted[name] = true end
     return wanted
 end
 

@@ -7,7 +7,7 @@ local failure = require "qkern.commands.support.failure"
 local options = require "qkern.commands.support.options"
 local text = require "qkern.commands.support.text"
 
-local COMMANDS = {"info", "inspect", "quantize", "golden", "bench"}
+local COMMANDS = {"info", "inspect", "quantize", "golden", "verify", "bench"}
 
 -- What else there is a help text of: scripts.
 local RUN = {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "bench/baseline.h"
 #include "bench/cache.h"
 #include "bench/cell.h"
 #include "bench/core.h"
@@ -109,6 +110,13 @@ static int clock_facts(lua_State *L)
     lua_createtable(L, 0, 2);
     set_string(L, "name", clock.name);
     set_count(L, "cost", clock.cost);
+    return 1;
+}
+
+/* qk.bench.baseline(): the text of bench/baseline.tsv. */
+static int baseline_text(lua_State *L)
+{
+    lua_pushstring(L, bench_baseline);
     return 1;
 }
 
@@ -459,10 +467,16 @@ static const luaL_Reg pin_methods[] = {{"candidates", pin_candidates},
                                        {"round", pin_round},
                                        {"result", pin_result},
                                        {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"sets", set_list},     {"caches", cache_list}, {"size", size_parse},
-    {"pin_core", core_pin}, {"clock", clock_facts}, {"rows", row_count},
-    {"cell", cell_new},     {"pin", pin_new},       {NULL, NULL}};
+static const luaL_Reg functions[] = {{"sets", set_list},
+                                     {"caches", cache_list},
+                                     {"size", size_parse},
+                                     {"pin_core", core_pin},
+                                     {"clock", clock_facts},
+                                     {"rows", row_count},
+                                     {"baseline", baseline_text},
+                                     {"cell", cell_new},
+                                     {"pin", pin_new},
+                                     {NULL, NULL}};
 
 void bench_register(lua_State *L)
 {

@@ -43,5 +43,6 @@ __attribute__((visibility("default"))) int luaopen_qkern(lua_State *L)
     writer_register(L);
     convert_register(L);
     bench_register(L);
+    verify_register(L);
     return 1;
 }

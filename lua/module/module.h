@@ -29,6 +29,7 @@
 #define INSTANCE_CLASS "qkern.instance"
 #define KERNEL_CLASS "qkern.kernel"
 #define MAPPING_CLASS "qkern.mapping"
+#define VERIFICATION_CLASS "qkern.verification"
 #define WRITER_CLASS "qkern.gguf_writer"
 
 int luaopen_qkern(lua_State *L);
@@ -44,6 +45,7 @@ void gguf_register(lua_State *L);
 void writer_register(lua_State *L);
 void convert_register(lua_State *L);
 void bench_register(lua_State *L);
+void verify_register(lua_State *L);
 
 /*
  * Creates the metatable of a class with its metamethods and methods; methods may be NULL. Leaves

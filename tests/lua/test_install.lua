@@ -10,6 +10,7 @@ t.test("executable, module, scripts and page are installed", function()
     t.equal(status, 0, err)
     for _, name in ipairs {"bin/qkern", "share/man/man1/qkern.1",
                            "share/lua/5.4/qkern/commands/quantize.lua",
+                           "share/lua/5.4/qkern/commands/bench/compare.lua",
                            "share/lua/5.4/qkern/commands/support/text.lua"} do
         t.equal(t.exists(prefix .. "/" .. name), true, name)
     end
@@ -19,7 +20,7 @@ t.test("the installed executable uses the installed library and plugins", functi
     t.command = prefix .. "/bin/qkern"
     local reader = require "json_reader"
     local plugins = reader.decode(t.succeed("info", "--json")).plugins
-    t.equal(plugins[1].name, "scalar")
+    t.equal(plugins[#plugins].name, "scalar")
     t.equal(plugins[1].origin, "beside libqkern")
     t.contains(plugins[1].path, "a prefix")
     local out = t.path "installed.gguf"
