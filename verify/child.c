@@ -23,8 +23,6 @@
 
 #define WORKER_BESIDE "qkern/qkern-verify" /* as the folder qkern/plugins is */
 
-extern char **environ;
-
 /* --- the program ------------------------------------------------------------------------------ */
 
 /* The file that holds libqkern: the library, or the program that it is linked into. */
@@ -204,7 +202,7 @@ static void complaint_read(struct child *child)
     if (size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN))
         pipe_close(&child->complaints);
     for (ssize_t i = 0; i < size && child->complained + 1 < sizeof child->complaint; i++)
-        child->complaint[child->complained++] = part[i] == '\0' ? '?' : part[i];
+        child->complaint[child->complained++] = (char)(part[i] == '\0' ? '?' : part[i]);
 }
 
 bool child_wait(struct child *child, int milliseconds)

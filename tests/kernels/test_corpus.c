@@ -14,8 +14,8 @@
 #include <cmocka.h>
 #include <qkern/blocks.h>
 
-#include "verify/contract.h"
 #include "kernels/support.h"
+#include "verify/contract.h"
 
 #define N_MAX 4096
 #define ROW_MAX (4 * N_MAX)
@@ -346,7 +346,8 @@ static void every_group_is_multiplied_by_its_own_scale(void **state)
     memcpy(&da, a->d, 4);
 
     for (int type = 0; type < 2; type++) {
-        const struct qkern_kernel *k = reference_kernel(type == 0 ? QKERN_TYPE_Q4_K : QKERN_TYPE_Q5_K);
+        const struct qkern_kernel *k =
+            reference_kernel(type == 0 ? QKERN_TYPE_Q4_K : QKERN_TYPE_Q5_K);
         fill_bytes(&r, k->block_bytes, weights);
         memcpy(weights, &f16_one, 2);
         memcpy(weights + 2, &f16_one, 2);

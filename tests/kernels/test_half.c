@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "verify/contract.h"
 #include "kernels/support.h"
+#include "verify/contract.h"
 
 static uint16_t to_half(uint32_t type, float v)
 {
