@@ -106,16 +106,16 @@ const struct qkern_kernel *bench_kernel_find(const qkern *q, const char *plugin,
     return NULL;
 }
 
-/* Zeros at a multiple of BENCH_ALIGNMENT, with slack; NULL if there is no memory. */
+/* Memory at a multiple of BENCH_ALIGNMENT, with slack of zeros; NULL if there is none. */
 static void *allocate(uint64_t bytes)
 {
     const uint64_t rounded =
         (bytes + BENCH_SLACK + BENCH_ALIGNMENT - 1) / BENCH_ALIGNMENT * BENCH_ALIGNMENT;
-    void *p = rounded > bytes && rounded <= SIZE_MAX / 2
-                  ? aligned_alloc(BENCH_ALIGNMENT, (size_t)rounded)
-                  : NULL;
+    uint8_t *p = rounded > bytes && rounded <= SIZE_MAX / 2
+                     ? aligned_alloc(BENCH_ALIGNMENT, (size_t)rounded)
+                     : NULL;
     if (p != NULL)
-        memset(p, 0, (size_t)rounded);
+        memset(p + bytes, 0, (size_t)(rounded - bytes));
     return p;
 }
 

@@ -29,6 +29,10 @@ function(qkern_c_target target)
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
     -ffp-contract=off -fno-fast-math)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  # Atomics in place: the compiler's helpers for them ask for the CPU in start-up code.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    target_compile_options(${target} PRIVATE -mno-outline-atomics)
+  endif()
   if(QKERN_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -37,16 +41,17 @@ endfunction()
 # qkern_add_plugin(NAME SOURCES file... [FLAGS flag...])
 # Builds lib/qkern/plugins/qkern-NAME.so from plugin.c and the kernels: one exported symbol, libc and
 # libm at most, no start-up code. Also an object library qkern_NAME_objects of the same sources with the
-# entry named qkern_plugin_NAME, for linking it statically.
+# entry named qkern_plugin_NAME, for linking it statically. The global property QKERN_PLUGINS has all names.
 function(qkern_add_plugin name)
   cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY QKERN_PLUGINS ${name})
   add_library(qkern_plugin_${name} MODULE ${arg_SOURCES})
   set_target_properties(qkern_plugin_${name} PROPERTIES
     PREFIX "" OUTPUT_NAME "qkern-${name}" SUFFIX ".so"
     LIBRARY_OUTPUT_DIRECTORY "${QKERN_PLUGIN_OUTPUT_DIRECTORY}")
   target_link_options(qkern_plugin_${name} PRIVATE
     -nostartfiles -Wl,-Bsymbolic ${QKERN_LINK_NO_UNDEFINED} -Wl,--build-id)
-  add_library(qkern_${name}_objects OBJECT ${arg_SOURCES})
+  add_library(qkern_${name}_objects OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
   target_compile_definitions(qkern_${name}_objects PRIVATE
     QKERN_PLUGIN_STATIC QKERN_PLUGIN_ENTRY=qkern_plugin_${name})
   foreach(target qkern_plugin_${name} qkern_${name}_objects)

@@ -153,7 +153,10 @@ qkern_status child_start(struct child *child, const char *const *words, qkern_er
         close(output[1]);
         return error_set(error, QKERN_E_IO, QKERN_NO_INDEX, "a pipe: %s", strerror(failed));
     }
-    failed = spawn(&child->pid, words, output[1], complaints[1]);
+    /* An emulator may lose what posix_spawn says of a program that is not there. */
+    failed = strchr(words[0], '/') != NULL && access(words[0], X_OK) != 0
+                 ? errno
+                 : spawn(&child->pid, words, output[1], complaints[1]);
     close(output[1]);
     close(complaints[1]);
     child->output = output[0];

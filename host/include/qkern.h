@@ -307,6 +307,10 @@ QKERN_API qkern_status qkern_matvec_part(qkern *q, const qkern_matrix *matrix,
  *
  * The fields are the library's. A pin lives in memory of the thread that began it, is ended by that
  * thread, and is not copied. Pins nest, in any order, on one instance or several.
+ *
+ * The child of a fork has the instance and its kernels, but none of the parent's pins: there they
+ * are neither used nor ended, and do not keep the instance from being closed. (Where the system
+ * cannot wipe memory on fork, as Linux before 4.14, they do.)
  */
 typedef struct qkern_pin {
     const struct qkern_generation *generation;
@@ -314,8 +318,11 @@ typedef struct qkern_pin {
 } qkern_pin;
 
 /*
- * Begins a pin. Wait-free, no allocation, no registration of threads; a few ns. Fails only on a
- * NULL argument (QKERN_E_ARGUMENT).
+ * Begins a pin. A few ns, wait-free, no call of the system, nothing written that other threads
+ * write. Only a thread's first pin on an instance takes longer: it looks for a place to note the
+ * thread's pins in, for which memory may be mapped; if there is none, a counter serves that all
+ * such threads share. Threads need not be registered, and may end at any time. Fails only on a NULL
+ * argument (QKERN_E_ARGUMENT).
  */
 QKERN_API qkern_status qkern_pin_begin(qkern *q, qkern_pin *pin);
 

@@ -23,7 +23,7 @@ qkern_status call_begin(struct call *call, const char *function, qkern *q, uint3
     if (status != QKERN_OK)
         return status;
 
-    pin_begin(q->pins, &call->pin);
+    pin_begin(&q->pins, &call->pin);
     call->kernel = call->pin.generation->kernels[type];
     if (!kernel_has(&call->kernel, entry))
         status = error_set(error, QKERN_E_TYPE, QKERN_NO_INDEX, "%s: no plugin has %s of %s",

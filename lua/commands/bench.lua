@@ -24,17 +24,17 @@ Times the kernels of each plugin, those that are not chosen too, and prints nano
 N elements: the least and the median of many batches. The candidates take turns batch by batch, in
 an order drawn anew for each round, pinned to one core. "of read" is the share of the core's
 bandwidth when it does nothing but read the same data; "times" says how many times as fast a kernel
-is as the first plugin's, with an interval of 95 %. A kernel whose bits are not those of the scalar
-plugin is not timed.
+is as the first plugin's, with an interval of 95 %. A kernel that 'qkern verify' finds wrong is not
+timed, nor one whose bits are not those of the scalar plugin on the data at hand.
 
 Sets: l1, l2, l3 (a matrix beyond the L2 cache), dram (one beyond the L3 cache); NAME=SIZE gives
 another size, as in l3=64M. The exit status does not depend on any timing.
 ]],
     options = {
-        {"--types", "LIST", "only these types: Q4_0,Q4_K; default: all with kernels"},
+        named.TYPES,
         {"--plugins", "LIST", "only these plugins; the first is what the others are compared with"},
-        {"--entries", "LIST", "entry points; default: vec_dot"},
-        {"--sets", "LIST", "working sets: l1,l2,l3,dram; default: l1"},
+        {"--entries", "LIST", "entry points, or all; default: vec_dot"},
+        {"--sets", "LIST", "working sets: l1,l2,l3,dram, or all; default: l1"},
         {"--n", "N", "elements of a row; default: 4096"},
         {"--seconds", "S", "time for each kernel of a cell; default: 0.05"},
         {"--core", "N", "the core to run on; default: where it is"},
@@ -98,6 +98,7 @@ end
 local function wanted_entries(list)
     local known, entries = {}, {}
     for _, entry in ipairs(qk.entries()) do known[entry] = true end
+    if list == "all" then return qk.entries() end
     for i, word in ipairs(named.words(bench, "--entries", list or "vec_dot", "entry point")) do
         if not known[word] then
             options.fail(bench, "--entries: there is no entry point %s; there are %s", word,
@@ -112,6 +113,7 @@ end
 local function wanted_sets(list)
     local known, names, sets = {}, {}, {}
     for i, set in ipairs(qk.bench.sets()) do known[set.name], names[i] = set, set.name end
+    if list == "all" then list = table.concat(names, ",") end
     for i, word in ipairs(named.words(bench, "--sets", list or "l1", "working set")) do
         local name, size = word:match "^([^=]*)=?(.*)$"
         if not known[name] then
@@ -128,8 +130,9 @@ local function wanted_sets(list)
 end
 
 local function wanted_types(list)
-    if list then return named.types(bench, "--types", list) end
-    local names = {}
+    local names = named.types(bench, "--types", list)
+    if names then return names end
+    names = {}
     for i, kind in ipairs(qk.types()) do names[i] = kind.name end
     return names
 end

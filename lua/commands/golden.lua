@@ -22,7 +22,7 @@ if a file cannot be read or understood.
 ]],
     options = {
         {"--plugin", "NAME", "judge this plugin's own kernels"},
-        {"--types", "LIST", "only these types: Q4_0,Q4_K"},
+        named.TYPES,
     },
 }
 
@@ -367,9 +367,10 @@ end
 
 -- The types of --types by name; nil for all.
 local function wanted_types(list)
-    if not list then return nil end
+    local names = named.types(golden, "--types", list)
+    if not names then return nil end
     local wanted = {}
-    for _, name in ipairs(named.types(golden, "--types", list)) do wanted[name] = true end
+    for _, name in ipairs(names) do wanted[name] = true end
     return wanted
 end
 

@@ -22,7 +22,7 @@ The exit status is 1 if a kernel is wrong, and 2 if nothing could be checked.
     options = {
         {"--seed", "N", "of the random data; 1 if it is not given"},
         {"--repeat", "N", "how often the random part is run, each time with other data"},
-        {"--types", "LIST", "only these types: Q4_0,Q4_K"},
+        named.TYPES,
         {"--json", nil, "print it as JSON"},
     },
 }
@@ -132,8 +132,10 @@ local function sort_kernels(kernels)
     end)
 end
 
--- Fills plugin.kernels, or plugin.reason if it cannot be loaded here.
-local function judge(plugin, wishes)
+-- Judges a plugin, which has name, version and path. Fills plugin.kernels and plugin.notes, and
+-- plugin.reason if it cannot be loaded here. wishes: types (names; nil for all), seed, times,
+-- terminal (whether to show progress).
+function verify.judge(plugin, wishes)
     plugin.kernels, plugin.notes = {}, {}
     local run <close> = qk.verify {
         plugin = plugin.path ~= "" and plugin.path or nil, types = wishes.types,
@@ -283,29 +285,18 @@ local function count_option(args, name, otherwise, least, most)
     return value
 end
 
--- The names of the types in the list, each once; nil for all.
-local function wanted_types(list)
-    if not list then return nil end
-    local names, seen = {}, {}
-    for _, name in ipairs(named.types(verify, "--types", list)) do
-        if not seen[name] then names[#names + 1] = name end
-        seen[name] = true
-    end
-    return names
-end
-
 function verify.run(args)
     local wishes = {
         seed = count_option(args, "seed", 1, 0, math.maxinteger),
         times = count_option(args, "repeat", 1, 1, 1000000),
-        types = wanted_types(args.types),
+        types = named.types(verify, "--types", args.types),
         terminal = args.terminal,
     }
     local plugins = find_plugins(args)
     local clear <close> = setmetatable({}, {__close = function()
         if wishes.terminal then io.stderr:write(CLEAR) end
     end})
-    for _, plugin in ipairs(plugins) do judge(plugin, wishes) end
+    for _, plugin in ipairs(plugins) do verify.judge(plugin, wishes) end
     if wishes.terminal then io.stderr:write(CLEAR) end
 
     local sum = count_up(plugins, wishes.types)

@@ -10,6 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 /* For code whose parameters are constants where it is used: inlining makes its loops straight. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -17,6 +21,7 @@
 #define F16_NAN 0x7e00u
 #define F32_INFINITY_BITS 0x7f800000u
 #define F32_QUIET_BIT 0x00400000u
+#define F32_NAN_BITS 0x7fc00000u
 
 static inline uint32_t f32_bits(float v)
 {
@@ -43,6 +48,9 @@ static inline uint32_t select_u32(uint32_t yes, uint32_t a, uint32_t b)
 /* The value of h. A NaN keeps its payload and becomes quiet. */
 static inline float f32_from_f16(uint16_t h)
 {
+#ifdef __F16C__
+    return _cvtsh_ss(h);
+#else
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     const int32_t magnitude = h & 0x7fff;
     /* The exponent's bias grows from 15 to 127. */
@@ -53,6 +61,7 @@ static inline float f32_from_f16(uint16_t h)
     bits += magnitude >= 0x7c00 ? 112u << 23 : 0; /* greatest exponent to greatest */
     bits |= magnitude > 0x7c00 ? F32_QUIET_BIT : 0;
     return f32_from_bits(sign | bits);
+#endif
 }
 
 /*
@@ -60,6 +69,11 @@ static inline float f32_from_f16(uint16_t h)
  */
 static inline uint16_t f16_from_f32(float v)
 {
+#ifdef __F16C__
+    if (v != v)
+        return (uint16_t)(F16_NAN | (f32_bits(v) >> 16 & 0x8000));
+    return _cvtss_sh(v, _MM_FROUND_TO_NEAREST_INT);
+#else
     const uint32_t bits = f32_bits(v);
     const uint32_t sign = bits >> 16 & 0x8000;
     const int32_t magnitude = (int32_t)(bits & 0x7fffffff);
@@ -83,6 +97,7 @@ static inline uint16_t f16_from_f32(float v)
     h = magnitude >= 143 << 23 ? (int32_t)F16_INFINITY : h; /* 2^16 and up */
     h = magnitude > (int32_t)F32_INFINITY_BITS ? (int32_t)F16_NAN : h;
     return (uint16_t)(sign | (uint32_t)h);
+#endif
 }
 
 /* The value of b. A signalling NaN stays one: the bits are only moved. */

@@ -18,14 +18,18 @@ static inline int32_t clamp_i32(int32_t v, int32_t low, int32_t high)
     return v > high ? high : v;
 }
 
+#define RNE_SHIFT 12582912.0f /* 1.5 * 2^23 */
+#define RNE_LIMIT 4194303.0f  /* 2^22 - 1 */
+#define RNE_LEAST (-4194304)
+
 /*
- * Nearest integer, ties to even, for |v| <= 4194303: 1.5 * 2^23 is added, which leaves no fraction
+ * Nearest integer, ties to even, for |v| <= RNE_LIMIT: RNE_SHIFT is added, which leaves no fraction
  * bits, and the integer stands in the low 23 bits of the sum. Every other v gives what these bits
- * then hold: infinities -4194304, a NaN made by arithmetic 0.
+ * then hold: infinities RNE_LEAST, a NaN made by arithmetic 0.
  */
 static inline int32_t rne(float v)
 {
-    const float shifted = v + 12582912.0f;
+    const float shifted = v + RNE_SHIFT;
     return (int32_t)(f32_bits(shifted) & 0x007fffff) - 0x00400000;
 }
 

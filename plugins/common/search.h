@@ -162,6 +162,11 @@ struct qkx_steps {
 /* The candidates with importance, for all types. */
 static const struct qkx_steps importance_steps = {-0.9f, 0.05f, 36, false};
 
+/* Of Q2_K, Q4_K and Q5_K without importance. */
+static const struct qkx_steps q2_K_steps = {-0.5f, 0.1f, 15, true};
+static const struct qkx_steps q4_K_steps = {-1.0f, 0.1f, 20, false};
+static const struct qkx_steps q5_K_steps = {-0.5f, 0.1f, 15, false};
+
 /* The error of x against scale * l + minimum. */
 ALWAYS_INLINE float qkx_error(int n, const float *x, const float *w, const float *l, float scale,
                               float minimum, bool absolute)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel tests share, beside what they share with the checker: see verify/. */
+/*
+ * What the kernel tests share: the kernels under test, and rows between guard pages. More is shared
+ * with the checker: see verify/.
+ */
 #ifndef QKERN_TESTS_KERNELS_SUPPORT_H
 #define QKERN_TESTS_KERNELS_SUPPORT_H
 
@@ -8,7 +11,21 @@
 #include "verify/guarded.h"
 #include "verify/numbers.h"
 
-/* The kernel of a type by its name, "q4_K" in any case; NULL if the plugin has none. */
+/*
+ * Runs a group on the kernels of the plugin that QKERN_TEST_PLUGIN names, scalar if it is not set;
+ * on scalar's where the plugin leaves an entry to the next lower one. 77, which is a skip, and the
+ * reason is printed, if this CPU cannot run the plugin.
+ */
+#define RUN_KERNEL_TESTS(tests, setup, teardown)                                                   \
+    (kernels_found() ? cmocka_run_group_tests(tests, setup, teardown) : 77)
+
+int kernels_found(void);
+
+uint32_t kernel_count(void);
+const struct qkern_kernel *kernel_at(uint32_t index);
+
+/* The kernel of a type, NULL if there is none; by its name, too, "q4_K" in any case. */
+const struct qkern_kernel *kernel_of(uint32_t type);
 const struct qkern_kernel *kernel_named(const char *name);
 
 /* size bytes that end at a page without access, or start behind one. */

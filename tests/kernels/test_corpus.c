@@ -40,10 +40,26 @@ static void check_contract(const struct qkern_kernel *k, uint64_t n)
                  (double)found, (double)expected);
 }
 
+#define ROWS 7
+
+/* Rows that begin a block later each. */
+static void check_contract_of_rows(const struct qkern_kernel *k, uint64_t n)
+{
+    float found[ROWS];
+    k->vec_dot_rows(n, ROWS, found, weights, k->block_bytes, activations);
+    for (int r = 0; r < ROWS; r++) {
+        const float expected =
+            contract_dot(k->type, n, weights + (size_t)r * k->block_bytes, activations);
+        if (!same_float(found[r], expected))
+            fail_msg("%s, n = %llu, row %d: %a, expected %a", type_name(k->type),
+                     (unsigned long long)n, r, (double)found[r], (double)expected);
+    }
+}
+
 /* Activations of scale 1 whose codes are all `code`. */
 static void fill_activations(uint32_t type, uint64_t n, int8_t code)
 {
-    const struct qkern_kernel *k = reference_kernel(type);
+    const struct qkern_kernel *k = kernel_of(type);
     const float one = 1.0f;
     const int16_t sum = (int16_t)(16 * code);
     memset(activations, code, row_size(k, n));
@@ -69,7 +85,7 @@ static void minus_128_times_minus_128_is_positive(void **state)
     (void)state;
     fill_activations(QKERN_TYPE_Q8_0, 64, -128);
     memcpy(weights, activations, 68);
-    assert_true(reference_kernel(QKERN_TYPE_Q8_0)->vec_dot(64, weights, activations) == 1048576.0f);
+    assert_true(kernel_of(QKERN_TYPE_Q8_0)->vec_dot(64, weights, activations) == 1048576.0f);
 }
 
 /* Row 2. */
@@ -79,7 +95,7 @@ static void nibble_0_times_minus_128_is_positive(void **state)
     fill_activations(QKERN_TYPE_Q8_0, 32, -128);
     memset(weights, 0, 18);
     memcpy(weights, &f16_one, 2);
-    assert_true(reference_kernel(QKERN_TYPE_Q4_0)->vec_dot(32, weights, activations) == 32768.0f);
+    assert_true(kernel_of(QKERN_TYPE_Q4_0)->vec_dot(32, weights, activations) == 32768.0f);
 }
 
 /* Rows 1 to 5: every weight byte pattern that makes extremes, against every extreme activation. */
@@ -88,8 +104,8 @@ static void integer_sums_are_exact_at_all_extremes(void **state)
     (void)state;
     static const uint8_t bytes[] = {0x00, 0xff, 0x0f, 0xf0, 0x55, 0xaa, 0x7f, 0x80, 0x81};
     static const int8_t codes[] = {127, -127, -128, 1, 0};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (k->vec_dot == NULL || !is_quantized(k))
             continue;
         for (size_t p = 0; p < sizeof bytes; p++)
@@ -115,6 +131,7 @@ static void integer_sums_are_exact_at_all_extremes(void **state)
                 fill_activations(k->dot_type, 4096, codes[c]);
                 check_contract(k, k->block_elements);
                 check_contract(k, 4096);
+                check_contract_of_rows(k, 4096 - (ROWS - 1) * k->block_elements);
             }
     }
 }
@@ -128,7 +145,7 @@ static void q4_K_extremes_give_the_exact_sum(void **state)
     memcpy(b->d, &f16_one, 2);
     memset(b->dmin, 0, 2);
     fill_activations(QKERN_TYPE_Q8_K, 256, 127);
-    const struct qkern_kernel *k = reference_kernel(QKERN_TYPE_Q4_K);
+    const struct qkern_kernel *k = kernel_of(QKERN_TYPE_Q4_K);
     assert_true(k->vec_dot(256, weights, activations) == 256.0f * 63 * 15 * 127);
     memcpy(b->dmin, &f16_one, 2);
     assert_true(k->vec_dot(256, weights, activations) ==
@@ -143,7 +160,7 @@ static void q8_1_sum_that_overflows_f16_is_stored_as_infinity(void **state)
     for (int sign = -1; sign <= 1; sign += 2) {
         for (int e = 0; e < 32; e++)
             values[e] = (float)sign * 1e5f;
-        reference_kernel(QKERN_TYPE_Q8_1)->quantize(32, values, &b);
+        kernel_of(QKERN_TYPE_Q8_1)->quantize(32, values, &b);
         assert_int_equal(b.d[0] | b.d[1] << 8, contract_to_f16(1e5f / 127.0f));
         assert_int_equal(b.s[0] | b.s[1] << 8, sign < 0 ? 0xfc00 : 0x7c00);
         for (int e = 0; e < 32; e++)
@@ -156,9 +173,9 @@ static void small_scales_are_multiplied_in_f32(void **state)
 {
     (void)state;
     struct numbers r = {7};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
-        const struct qkern_kernel *ka = reference_kernel(k->dot_type);
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        const struct qkern_kernel *ka = kernel_of(k->dot_type);
         if (ka == NULL)
             continue;
         for (int e = 0; e < 1024; e++)
@@ -180,7 +197,7 @@ static void q8_0_rounds_ties_away_from_zero(void **state)
     for (int i = 0; i < 31; i++)
         values[i] = (i % 2 ? 1.0f : -1.0f) * ((float)i + 0.5f);
     values[31] = 127.0f;
-    reference_kernel(QKERN_TYPE_Q8_0)->quantize(32, values, &b);
+    kernel_of(QKERN_TYPE_Q8_0)->quantize(32, values, &b);
     for (int i = 0; i < 31; i++)
         assert_int_equal(b.qs[i], (i % 2 ? 1 : -1) * (i + 1));
     assert_int_equal(b.qs[31], 127);
@@ -188,7 +205,7 @@ static void q8_0_rounds_ties_away_from_zero(void **state)
     /* Just below a tie: adding a half in f32 would round up. */
     for (int i = 0; i < 31; i++)
         values[i] = (i % 2 ? 1.0f : -1.0f) * nextafterf((float)i + 0.5f, 0.0f);
-    reference_kernel(QKERN_TYPE_Q8_0)->quantize(32, values, &b);
+    kernel_of(QKERN_TYPE_Q8_0)->quantize(32, values, &b);
     for (int i = 0; i < 31; i++)
         assert_int_equal(b.qs[i], (i % 2 ? 1 : -1) * i);
 }
@@ -201,7 +218,7 @@ static void codes_use_the_f32_scale_when_the_stored_one_is_zero(void **state)
     for (int i = 0; i < 32; i++)
         values[i] = 1e-7f * (float)(i % 9 - 4);
     const float d = 4e-7f / 127.0f, id = 1.0f / d;
-    reference_kernel(QKERN_TYPE_Q8_0)->quantize(32, values, &b);
+    kernel_of(QKERN_TYPE_Q8_0)->quantize(32, values, &b);
     assert_int_equal(b.d[0] | b.d[1], 0);
     for (int i = 0; i < 32; i++)
         assert_int_equal(b.qs[i], (int)roundf(values[i] * id));
@@ -250,7 +267,7 @@ static void extremes_are_found_at_every_pair_of_positions(void **state)
                     values[e] = (float)(number_u64(&r) >> 40) * 0x1p-24f - 0.5f;
                 values[low] = -2.0f;
                 values[high] = 3.0f;
-                reference_kernel(types[t])->quantize(32, values, found);
+                kernel_of(types[t])->quantize(32, values, found);
                 minimum_block(values, t == 0 ? 15 : 31, expected);
                 assert_memory_equal(found, expected, 24);
             }
@@ -262,7 +279,7 @@ static void the_first_of_equal_extremes_gives_the_sign(void **state)
     (void)state;
     static const uint32_t types[3] = {QKERN_TYPE_Q4_0, QKERN_TYPE_Q5_0, QKERN_TYPE_Q8_K};
     for (int t = 0; t < 3; t++) {
-        const struct qkern_kernel *k = reference_kernel(types[t]);
+        const struct qkern_kernel *k = kernel_of(types[t]);
         const int n = (int)k->block_elements;
         for (int at = 0; at < n; at++)
             for (int sign = -1; sign <= 1; sign += 2) {
@@ -286,16 +303,34 @@ static void every_number_of_blocks_gives_the_contracts_bits(void **state)
 {
     (void)state;
     struct numbers r = {11};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (k->vec_dot == NULL)
             continue;
         const uint64_t most = k->block_elements == 1 ? 70 : k->block_elements == 32 ? 33 : 9;
         for (uint64_t blocks = 0; blocks <= most; blocks++) {
             const uint64_t n = blocks * k->block_elements;
-            fill_blocks(&r, k, n, weights);
-            fill_blocks(&r, reference_kernel(k->dot_type), n, activations);
+            fill_blocks(&r, k, n + (ROWS - 1) * k->block_elements, weights);
+            fill_blocks(&r, kernel_of(k->dot_type), n, activations);
             check_contract(k, n);
+            check_contract_of_rows(k, n);
+        }
+    }
+}
+
+/* Any bytes at all: scales that are NaN, infinite or 0, sums that are not those of the codes. */
+static void any_bytes_give_the_contracts_bits(void **state)
+{
+    (void)state;
+    struct numbers r = {20};
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        for (uint64_t round = 0; k->vec_dot != NULL && round < 40; round++) {
+            const uint64_t blocks = round % 10, n = blocks * k->block_elements;
+            fill_bytes(&r, row_size(k, n + ROWS * k->block_elements), weights);
+            fill_bytes(&r, row_size(kernel_of(k->dot_type), n), activations);
+            check_contract(k, n);
+            check_contract_of_rows(k, n);
         }
     }
 }
@@ -304,8 +339,8 @@ static void every_number_of_blocks_quantizes_as_its_blocks_do(void **state)
 {
     (void)state;
     struct numbers r = {12};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const uint64_t elements = k->block_elements;
         fill_gaussian(&r, 9 * elements, values);
         for (uint64_t b = 0; b < 9; b++) {
@@ -337,7 +372,7 @@ static void every_group_is_multiplied_by_its_own_scale(void **state)
 {
     (void)state;
     struct numbers r = {13};
-    const struct qkern_kernel *ka = reference_kernel(QKERN_TYPE_Q8_K);
+    const struct qkern_kernel *ka = kernel_of(QKERN_TYPE_Q8_K);
     for (int i = 0; i < 256; i++)
         values[i] = (float)(i - 128) / 128.0f;
     ka->quantize(256, values, activations);
@@ -346,8 +381,7 @@ static void every_group_is_multiplied_by_its_own_scale(void **state)
     memcpy(&da, a->d, 4);
 
     for (int type = 0; type < 2; type++) {
-        const struct qkern_kernel *k =
-            reference_kernel(type == 0 ? QKERN_TYPE_Q4_K : QKERN_TYPE_Q5_K);
+        const struct qkern_kernel *k = kernel_of(type == 0 ? QKERN_TYPE_Q4_K : QKERN_TYPE_Q5_K);
         fill_bytes(&r, k->block_bytes, weights);
         memcpy(weights, &f16_one, 2);
         memcpy(weights + 2, &f16_one, 2);
@@ -372,8 +406,8 @@ static void dequantize_follows_the_layout_on_random_blocks(void **state)
 {
     (void)state;
     struct numbers r = {14};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const uint64_t n = 8 * (uint64_t)k->block_elements;
         for (int round = 0; round < 20; round++) {
             /* Any bytes, scales included, then moderate scales. */
@@ -397,8 +431,8 @@ static void importance_of_zero_gives_finite_blocks(void **state)
     (void)state;
     static const float scales[] = {1e-11f, 1.0f, 1e-30f};
     struct numbers r = {17};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         for (int s = 0; s < 3; s++)
             for (int some = 0; some < 2; some++) {
                 for (int e = 0; e < 512; e++) {
@@ -420,7 +454,7 @@ static void types_without_use_for_importance_write_what_quantize_writes(void **s
                                      QKERN_TYPE_Q8_0, QKERN_TYPE_Q8_1, QKERN_TYPE_Q8_K};
     struct numbers r = {18};
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-        const struct qkern_kernel *k = reference_kernel(types[t]);
+        const struct qkern_kernel *k = kernel_of(types[t]);
         fill_gaussian(&r, 1024, values);
         for (int e = 0; e < 1024; e++)
             importance[e] = (float)(e % 7);
@@ -435,8 +469,8 @@ static void importance_lowers_the_error_where_it_is_high(void **state)
 {
     (void)state;
     struct numbers r = {19};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (!is_quantized(k) || k->type == QKERN_TYPE_Q8_0 || k->type == QKERN_TYPE_Q8_1 ||
             k->type == QKERN_TYPE_Q8_K)
             continue;
@@ -471,6 +505,7 @@ int main(void)
         cmocka_unit_test(extremes_are_found_at_every_pair_of_positions),
         cmocka_unit_test(the_first_of_equal_extremes_gives_the_sign),
         cmocka_unit_test(every_number_of_blocks_gives_the_contracts_bits),
+        cmocka_unit_test(any_bytes_give_the_contracts_bits),
         cmocka_unit_test(every_number_of_blocks_quantizes_as_its_blocks_do),
         cmocka_unit_test(every_group_is_multiplied_by_its_own_scale),
         cmocka_unit_test(dequantize_follows_the_layout_on_random_blocks),
@@ -478,5 +513,5 @@ int main(void)
         cmocka_unit_test(types_without_use_for_importance_write_what_quantize_writes),
         cmocka_unit_test(importance_lowers_the_error_where_it_is_high),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static void the_round_trip_error_is_the_published_one(void **state)
 {
     (void)state;
     for (size_t t = 0; t < sizeof published / sizeof published[0]; t++) {
-        const struct qkern_kernel *k = reference_kernel(published[t].type);
+        const struct qkern_kernel *k = kernel_of(published[t].type);
         struct numbers r = {20240607};
         double percent = 0;
         for (int draw = 0; draw < published[t].draws; draw++)
@@ -66,5 +66,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_round_trip_error_is_the_published_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static void the_scalar_kernels_reproduce_every_golden_case(void **state)
         struct golden_reader reader;
         if (!golden_open(&reader, path, &inputs))
             fail_msg("%s", reader.error);
-        const struct qkern_kernel *k = reference_kernel((uint32_t)reader.type_id);
+        const struct qkern_kernel *k = kernel_of((uint32_t)reader.type_id);
         if (k == NULL || k->block_elements != reader.block_elements ||
             k->block_bytes != reader.block_bytes || kernel_named(reader.type) != k)
             fail_msg("%s: no kernel for type %s", path, reader.type);
@@ -174,5 +174,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_scalar_kernels_reproduce_every_golden_case),
     };
-    return cmocka_run_group_tests(tests, read_inputs, free_inputs);
+    return RUN_KERNEL_TESTS(tests, read_inputs, free_inputs);
 }

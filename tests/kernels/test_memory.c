@@ -9,7 +9,8 @@
 
 #include "kernels/support.h"
 
-#define BLOCKS_MAX 9
+#define BLOCKS_MAX 9 /* of 32 or 256 elements */
+#define FLOATS_MAX 40
 
 /* Every entry point's arguments and results, in ordinary memory. */
 struct expected {
@@ -30,7 +31,7 @@ static void *allocate(size_t size)
 static struct expected expected_new(const struct qkern_kernel *k, uint64_t n, uint64_t seed)
 {
     struct numbers r = {seed};
-    const struct qkern_kernel *ka = reference_kernel(k->dot_type);
+    const struct qkern_kernel *ka = kernel_of(k->dot_type);
     struct expected e = {.n = n, .x_size = n * sizeof(float), .q_size = row_size(k, n)};
     e.a_size = ka != NULL ? row_size(ka, n) : 0;
     e.x = allocate(e.x_size);
@@ -65,6 +66,32 @@ static void expected_free(struct expected *e)
     free(e->activations);
 }
 
+#define ROWS 3
+
+/* Rows with a gap between them, the last one at the end of its buffer or the first at its start. */
+static void check_guarded_rows(const struct qkern_kernel *k, const struct expected *e,
+                               struct guarded_row (*make)(size_t))
+{
+    const size_t stride = e->q_size + 5;
+    struct guarded_row w = make((ROWS - 1) * stride + e->q_size), a = make(e->a_size);
+    struct guarded_row out = make(ROWS * sizeof(float));
+    memcpy(a.data, e->activations, e->a_size);
+    for (size_t r = 0; r < ROWS; r++)
+        memcpy(w.data + r * stride, e->blocks, e->q_size);
+    for (uint64_t rows = 1; rows <= ROWS; rows++) {
+        memset(out.data, 0x5a, ROWS * sizeof(float));
+        k->vec_dot_rows(e->n, rows, (float *)(void *)out.data, w.data, stride, a.data);
+        for (uint64_t r = 0; r < ROWS; r++) {
+            uint32_t found;
+            memcpy(&found, out.data + r * sizeof found, sizeof found);
+            assert_int_equal(found, r < rows ? bits_of(e->dot) : 0x5a5a5a5a);
+        }
+    }
+    guarded_row_free(&w);
+    guarded_row_free(&a);
+    guarded_row_free(&out);
+}
+
 static void check_guarded(const struct qkern_kernel *k, const struct expected *e,
                           struct guarded_row (*make)(size_t))
 {
@@ -84,6 +111,7 @@ static void check_guarded(const struct qkern_kernel *k, const struct expected *e
     if (k->vec_dot != NULL) {
         memcpy(a.data, e->activations, e->a_size);
         assert_int_equal(bits_of(k->vec_dot(e->n, q.data, a.data)), bits_of(e->dot));
+        check_guarded_rows(k, e, make);
     }
     guarded_row_free(&x);
     guarded_row_free(&v);
@@ -95,9 +123,10 @@ static void check_guarded(const struct qkern_kernel *k, const struct expected *e
 static void no_byte_outside_the_rows_is_touched(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
-        for (uint64_t blocks = 1; blocks <= BLOCKS_MAX; blocks++) {
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        const uint64_t most = k->block_elements == 1 ? FLOATS_MAX : BLOCKS_MAX;
+        for (uint64_t blocks = 1; blocks <= most; blocks++) {
             struct expected e = expected_new(k, blocks * k->block_elements, blocks);
             check_guarded(k, &e, guarded_before_end);
             check_guarded(k, &e, guarded_after_start);
@@ -109,8 +138,8 @@ static void no_byte_outside_the_rows_is_touched(void **state)
 static void an_empty_row_touches_nothing(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         struct guarded_row g = guarded_before_end(0), h = guarded_before_end(0);
         k->quantize(0, (const float *)(void *)g.data, h.data);
         k->quantize_weighted(0, (const float *)(void *)g.data, (const float *)(void *)g.data,
@@ -127,8 +156,8 @@ static void an_empty_row_touches_nothing(void **state)
 static void rows_of_blocks_may_start_at_any_byte(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         struct expected e = expected_new(k, 3 * (uint64_t)k->block_elements, 77);
         uint8_t *q = allocate(e.q_size + 128), *a = allocate(e.a_size + 128);
         float *y = allocate(e.x_size);
@@ -157,8 +186,8 @@ static void rows_of_blocks_may_start_at_any_byte(void **state)
 static void inputs_are_left_as_they_are(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         struct expected e = expected_new(k, 4 * (uint64_t)k->block_elements, 5);
         struct expected same = expected_new(k, 4 * (uint64_t)k->block_elements, 5);
         assert_memory_equal(e.x, same.x, e.x_size);
@@ -187,5 +216,5 @@ int main(void)
         cmocka_unit_test(rows_of_blocks_may_start_at_any_byte),
         cmocka_unit_test(inputs_are_left_as_they_are),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

@@ -42,9 +42,9 @@ static const struct {
 static void every_type_has_all_entry_points_and_its_true_size(void **state)
 {
     (void)state;
-    assert_int_equal(qkern_plugin_scalar.kernel_count, EXPECTED_COUNT);
+    assert_int_equal(kernel_count(), EXPECTED_COUNT);
     for (size_t i = 0; i < EXPECTED_COUNT; i++) {
-        const struct qkern_kernel *k = reference_kernel(expected[i].type);
+        const struct qkern_kernel *k = kernel_of(expected[i].type);
         assert_non_null(k);
         assert_int_equal(k->struct_size, sizeof *k);
         assert_int_equal(k->block_elements, expected[i].elements);
@@ -56,7 +56,7 @@ static void every_type_has_all_entry_points_and_its_true_size(void **state)
         assert_non_null(k->quantize_weighted);
         assert_int_equal(k->vec_dot != NULL, k->dot_type != QKERN_TYPE_NONE);
         if (k->vec_dot != NULL) /* activations can be made, and have blocks of the same length */
-            assert_int_equal(k->block_elements, reference_kernel(k->dot_type)->block_elements);
+            assert_int_equal(k->block_elements, kernel_of(k->dot_type)->block_elements);
     }
 }
 
@@ -77,5 +77,5 @@ int main(void)
         cmocka_unit_test(every_type_has_all_entry_points_and_its_true_size),
         cmocka_unit_test(the_scalar_plugin_needs_no_cpu_feature),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

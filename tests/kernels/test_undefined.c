@@ -107,8 +107,8 @@ static void blocks_too_small_to_scale_decode_to_zero(void **state)
     (void)state;
     struct numbers r = {3};
     static const float sizes[] = {0x1p-149f, 0x1p-140f, 0x1p-130f, 0x1p-127f, 0x1p-124f};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         if (k->type == QKERN_TYPE_F32 || k->type == QKERN_TYPE_BF16)
             continue;
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -143,7 +143,7 @@ static void legacy_blocks_whose_scale_has_no_inverse_have_the_codes_of_zero(void
         {QKERN_TYPE_Q5_1, 8, 0, 0},    {QKERN_TYPE_Q8_0, 2, 0, 0}, {QKERN_TYPE_Q8_1, 4, 0, 0},
     };
     for (size_t t = 0; t < sizeof table / sizeof table[0]; t++) {
-        const struct qkern_kernel *k = reference_kernel(table[t].type);
+        const struct qkern_kernel *k = kernel_of(table[t].type);
         for (int e = 0; e < 32; e++)
             values[e] = (float)(e - 16) * 0x1p-135f;
         k->quantize(32, values, blocks);
@@ -159,7 +159,7 @@ static void a_range_that_overflows_gives_code_0_and_an_infinite_scale(void **sta
 {
     (void)state;
     for (int t = 0; t < 2; t++) {
-        const struct qkern_kernel *k = reference_kernel(t == 0 ? QKERN_TYPE_Q4_1 : QKERN_TYPE_Q5_1);
+        const struct qkern_kernel *k = kernel_of(t == 0 ? QKERN_TYPE_Q4_1 : QKERN_TYPE_Q5_1);
         for (int e = 0; e < 32; e++)
             values[e] = e % 2 ? 3e38f : -3e38f;
         k->quantize(32, values, blocks);
@@ -174,7 +174,7 @@ static void q8_K_blocks_whose_scale_has_no_inverse_are_zero(void **state)
 {
     (void)state;
     static const float sizes[] = {0.0f, -0.0f, 0x1p-149f, -0x1p-130f, 0x1.fcp-122f};
-    const struct qkern_kernel *k = reference_kernel(QKERN_TYPE_Q8_K);
+    const struct qkern_kernel *k = kernel_of(QKERN_TYPE_Q8_K);
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         for (int e = 0; e < 256; e++)
             values[e] = e == 100 ? sizes[s] : sizes[s] / 2;
@@ -203,12 +203,12 @@ static void infinities_and_nan_give_stated_bytes_in_legacy_types(void **state)
     /* An infinity: scale infinite, its own code the clamp's lower bound, all others zero. */
     for (int e = 0; e < 32; e++)
         values[e] = e == 5 ? -INFINITY : 1.0f;
-    reference_kernel(QKERN_TYPE_Q8_1)->quantize(32, values, &q8);
+    kernel_of(QKERN_TYPE_Q8_1)->quantize(32, values, &q8);
     assert_int_equal(u16_at(q8.d), 0x7c00);
     assert_int_equal(u16_at(q8.s), 0xfc00); /* -127 * infinity */
     for (int e = 0; e < 32; e++)
         assert_int_equal(q8.qs[e], e == 5 ? -127 : 0);
-    reference_kernel(QKERN_TYPE_Q4_0)->quantize(32, values, &q4);
+    kernel_of(QKERN_TYPE_Q4_0)->quantize(32, values, &q4);
     assert_int_equal(u16_at(q4.d), 0x7c00);
     for (int j = 0; j < 16; j++)
         assert_int_equal(q4.qs[j], j == 5 ? 0x80 : 0x88);
@@ -216,7 +216,7 @@ static void infinities_and_nan_give_stated_bytes_in_legacy_types(void **state)
     /* NaN: not seen by the scale, its code is the lower bound. */
     for (int e = 0; e < 32; e++)
         values[e] = e == 7 ? NAN : e == 9 ? 127.0f : 1.0f;
-    reference_kernel(QKERN_TYPE_Q8_1)->quantize(32, values, &q8);
+    kernel_of(QKERN_TYPE_Q8_1)->quantize(32, values, &q8);
     assert_int_equal(u16_at(q8.d), 0x3c00);
     for (int e = 0; e < 32; e++)
         assert_int_equal(q8.qs[e], e == 7 ? -127 : e == 9 ? 127 : 1);
@@ -230,7 +230,7 @@ static void a_nan_scale_is_stored_as_7e00(void **state)
         values[e] = e % 2 ? 1e30f : -1e30f;
         importance[e] = 1e30f;
     }
-    reference_kernel(QKERN_TYPE_Q4_0)->quantize_weighted(32, values, importance, blocks);
+    kernel_of(QKERN_TYPE_Q4_0)->quantize_weighted(32, values, importance, blocks);
     assert_int_equal(u16_at(blocks), 0x7e00);
 }
 
@@ -240,7 +240,7 @@ static void blocks_of_nothing_but_nan_are_zero(void **state)
     (void)state;
     static const uint32_t types[] = {QKERN_TYPE_Q3_K, QKERN_TYPE_Q6_K, QKERN_TYPE_Q8_K};
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
-        const struct qkern_kernel *k = reference_kernel(types[t]);
+        const struct qkern_kernel *k = kernel_of(types[t]);
         for (int e = 0; e < 256; e++)
             values[e] = from_bits((e % 2 ? 0xff800001u : 0x7fc00000u) + (uint32_t)e * 0x101u);
         memset(blocks, 0x55, sizeof blocks);
@@ -258,9 +258,9 @@ static void any_input_bits_give_one_result(void **state)
     static const uint32_t specials[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff, 0x7f800001,
                                         0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000001, 0x80000000,
                                         0x00800000, 0x7e967699, 0x00000000, 0x3f800000};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
-        const struct qkern_kernel *ka = reference_kernel(k->dot_type);
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        const struct qkern_kernel *ka = kernel_of(k->dot_type);
         for (int round = 0; round < 60; round++) {
             for (int e = 0; e < N; e++) {
                 const uint64_t bits = number_u64(&r);
@@ -334,7 +334,7 @@ static void results_on_extreme_finite_input_do_not_drift(void **state)
     static const float sizes[] = {0x1p-149f, 1e-40f, 1e-38f, 3e-37f, 1e-20f, 1e10f,
                                   1e19f,     3e20f,  1e30f,  1e38f,  3.4e38f};
     for (size_t t = 0; t < sizeof pinned / sizeof pinned[0]; t++) {
-        const struct qkern_kernel *k = reference_kernel(pinned[t].type);
+        const struct qkern_kernel *k = kernel_of(pinned[t].type);
         struct numbers r = {5};
         uint64_t plain = 0xcbf29ce484222325u, weighted = plain;
         for (int round = 0; round < 60; round++) {
@@ -385,8 +385,8 @@ static void flushing_subnormals_leaves_ordinary_blocks_as_they_are(void **state)
     struct numbers r = {6};
     static const float sizes[] = {1.0f, 1e-3f, 0x1p-18f, 0x1p18f, 0x1p-105f, 0x1p105f};
     const float q3_K_least = 0x1p-12f; /* its search compares eighth powers */
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         const int searches = k->block_elements == 256 && k->type != QKERN_TYPE_Q8_K;
         for (int round = 0; round < 24; round++) {
             const int wide = round % 6 >= 4;
@@ -411,9 +411,9 @@ static void flushing_subnormals_changes_nothing_after_quantizing(void **state)
     struct numbers r = {7};
     const unsigned csr = _mm_getcsr();
     static float flushed[N];
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
-        const struct qkern_kernel *ka = reference_kernel(k->dot_type);
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        const struct qkern_kernel *ka = kernel_of(k->dot_type);
         if (k->type == QKERN_TYPE_F32 || k->type == QKERN_TYPE_BF16 || k->type == QKERN_TYPE_Q8_K)
             continue;
         for (int round = 0; round < 40; round++) {
@@ -447,8 +447,8 @@ static void flushing_subnormals_gives_finite_results_for_tiny_input(void **state
     struct numbers r = {8};
     const unsigned csr = _mm_getcsr();
     static const float sizes[] = {1e-20f, 1e-30f, 1e-37f, 1e-38f, 1e-40f, 1e-45f};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         for (int s = 0; s < 6; s++) {
             for (int e = 0; e < N; e++) {
                 values[e] = number_gaussian(&r) * sizes[s];
@@ -478,8 +478,8 @@ static void other_rounding_modes_are_safe_and_left_alone(void **state)
     (void)state;
     static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     struct numbers r = {9};
-    for (uint32_t i = 0; i < qkern_plugin_scalar.kernel_count; i++) {
-        const struct qkern_kernel *k = qkern_plugin_scalar.kernels[i];
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
         for (int m = 0; m < 3; m++) {
             for (int e = 0; e < N; e++)
                 values[e] = number_gaussian(&r);
@@ -522,5 +522,5 @@ int main(void)
 #endif
         cmocka_unit_test(other_rounding_modes_are_safe_and_left_alone),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return RUN_KERNEL_TESTS(tests, NULL, NULL);
 }

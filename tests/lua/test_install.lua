@@ -19,10 +19,14 @@ end)
 t.test("the installed executable uses the installed library and plugins", function()
     t.command = prefix .. "/bin/qkern"
     local reader = require "json_reader"
-    local plugins = reader.decode(t.succeed("info", "--json")).plugins
-    t.equal(plugins[1].name, "scalar")
-    t.equal(plugins[1].origin, "beside libqkern")
-    t.contains(plugins[1].path, "a prefix")
+    local installed = {}
+    for _, plugin in ipairs(reader.decode(t.succeed("info", "--json")).plugins) do
+        if plugin.origin == "beside libqkern" then
+            installed[plugin.name] = true
+            t.contains(plugin.path, "a prefix")
+        end
+    end
+    t.equal(installed.scalar, true)
     local out = t.path "installed.gguf"
     t.succeed("quantize", t.sample, out, "--type", "Q4_0", "--quiet")
     t.contains(t.succeed("inspect", out), "Q4_0")

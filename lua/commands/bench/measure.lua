@@ -4,6 +4,7 @@ local qk = require "qkern"
 local failure = require "qkern.commands.support.failure"
 local progress = require "qkern.commands.support.progress"
 local text = require "qkern.commands.support.text"
+local verify = require "qkern.commands.verify"
 
 local measure = {}
 
@@ -42,6 +43,37 @@ local function plan(run)
         end
     end
     return cells, notes
+end
+
+-- The plugin whose kernels are what the others are held to.
+local REFERENCE = "scalar"
+
+-- What `qkern verify` finds wrong in the plugins, of the types that are to be timed: a function of
+-- a plugin's name, a type and an entry point that gives the reason, or nil.
+local function find_wrong(run, cells, show)
+    local reasons, types, seen = {}, {}, {}
+    for _, cell in ipairs(cells) do
+        if not seen[cell.type] then types[#types + 1] = cell.type end
+        seen[cell.type] = true
+    end
+    for _, record in ipairs(run.plugins) do
+        if record.name ~= REFERENCE then
+            local plugin = {name = record.name, version = record.version, path = record.path}
+            verify.judge(plugin, {types = types, seed = run.seed, times = 1, terminal = show})
+            local found = {all = plugin.reason}
+            for _, kernel in ipairs(plugin.kernels) do
+                if kernel.result == "wrong" then
+                    found[kernel.type .. " " .. kernel.entry] =
+                        ("%s: %s"):format(kernel.failure.kind, kernel.failure.text)
+                end
+            end
+            reasons[record.name] = found
+        end
+    end
+    return function(name, kind, entry)
+        local found = reasons[name] or {}
+        return found.all or found[kind .. " " .. entry]
+    end
 end
 
 -- Runs something with the methods of a cell. `shown` takes a unit for each round.
@@ -95,19 +127,36 @@ local function read_time(result)
     return least
 end
 
-local function measure_cell(run, cell, shown)
-    local trial <close> = new_cell(run, cell.type, cell.entry, cell.rows, run.plugins)
-    local result = run_trial(trial, shown, ("%s %s %s"):format(cell.type, cell.entry, cell.set.name))
-    local read = read_time(result)
-    cell.limits, cell.row_bytes, cell.rounds = result.limits, result.row_bytes, result.rounds
-    cell.results = result.plugins
-    for i, figures in ipairs(cell.results) do
-        figures.plugin = run.plugins[i]
-        if figures.timed then
-            figures.rate = result.row_bytes / figures.least -- GB/s
-            figures.share = read and read / figures.least
+-- The plugins that may be timed in the cell, and for each of all, in their order, what there is to
+-- say of it before: a reason against it, or nothing.
+local function admit(run, cell, wrong)
+    local admitted, results = {}, {}
+    for i, plugin in ipairs(run.plugins) do
+        local reason = wrong(plugin.name, cell.type, cell.entry)
+        results[i] = {plugin = plugin, timed = false, missing = false, reason = reason}
+        if not reason then admitted[#admitted + 1] = plugin end
+    end
+    return admitted, results
+end
+
+local function measure_cell(run, cell, wrong, shown)
+    local admitted, results = admit(run, cell, wrong)
+    local trial <close> = new_cell(run, cell.type, cell.entry, cell.rows, admitted)
+    local result = run_trial(trial, shown,
+                             ("%s %s %s"):format(cell.type, cell.entry, cell.set.name))
+    local read, next_figures = read_time(result), 1
+    for i, known in ipairs(results) do
+        if not known.reason then
+            local figures = result.plugins[next_figures]
+            next_figures, results[i], figures.plugin = next_figures + 1, figures, known.plugin
+            if figures.timed then
+                figures.rate = result.row_bytes / figures.least -- GB/s
+                figures.share = read and read / figures.least
+            end
         end
     end
+    cell.limits, cell.row_bytes, cell.rounds = result.limits, result.row_bytes, result.rounds
+    cell.results = results
 end
 
 local function picture(self, what)
@@ -126,12 +175,13 @@ function measure.all(run, show)
     if not core and run.core then
         failure.raise(failure.USAGE, ("--core %d: %s"):format(run.core, reason))
     end
+    local wrong = find_wrong(run, cells, show)
     local shown <close> = progress.new((#cells + #run.sets) * run.rounds, show, picture)
     local report = {run = run, cells = cells, notes = notes, core = core, core_reason = reason,
                     clock = qk.bench.clock(), caches = qk.bench.caches()}
     report.limits = measure_limits(run, shown)
     report.pin = measure_pin(run, progress.new(0, false))
-    for _, cell in ipairs(cells) do measure_cell(run, cell, shown) end
+    for _, cell in ipairs(cells) do measure_cell(run, cell, wrong, shown) end
     return report
 end
 

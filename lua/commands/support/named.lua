@@ -6,6 +6,9 @@ local options = require "qkern.commands.support.options"
 
 local named = {}
 
+-- The option of the commands that take types.
+named.TYPES = {"--types", "LIST", "only these types: Q4_0,Q4_K"}
+
 -- The words of "a,b,c" as a list; a usage error if there are none.
 function named.words(command, option, list, what)
     local words = {}
@@ -14,13 +17,15 @@ function named.words(command, option, list, what)
     return words
 end
 
--- The names of types in a list.
+-- The names of types in a list, each once; nil if there is no list.
 function named.types(command, option, list)
-    local names = {}
-    for i, word in ipairs(named.words(command, option, list, "type")) do
+    if not list then return nil end
+    local names, seen = {}, {}
+    for _, word in ipairs(named.words(command, option, list, "type")) do
         local kind = failure.try(qk.type, word)
         if not kind then options.fail(command, "%s: there is no type %s", option, word) end
-        names[i] = kind.name
+        if not seen[kind.name] then names[#names + 1] = kind.name end
+        seen[kind.name] = true
     end
     return names
 end

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The searches of search.h for many groups at once, one in each lane. Each lane does the operations
+ * of search.h in the same order, so that it finds the same bits; where lanes part, all go on and a
+ * mask says which results count.
+ *
+ * A search is a chain in which each step waits for the one before. So `turns` vectors of LANES
+ * groups take turns at each step, and the waiting of one is the work of the others. x, w: elements
+ * and weights, element i of vector t at [t * n + i] (lanes_load).
+ */
+#ifndef QKERN_COMMON_LANES_SEARCH_H
+#define QKERN_COMMON_LANES_SEARCH_H
+
+#include "lanes.h"
+#include "search.h"
+
+/* Vectors that take turns. */
+#ifndef TURNS
+#define TURNS 2
+#endif
+
+/*
+ * What a search finds, and where: LANES floats for each vector. Codes are a function of s and lo
+ * (lanes_codes), so that better ones need not be kept at each success.
+ */
+struct lanes_found {
+    float *scale;
+    float *min; /* not negative; unset without minimum */
+    float *s;
+    float *lo;
+};
+
+/* rne_clamped for |v| <= RNE_LIMIT */
+ALWAYS_INLINE vf lanes_near_clamped(vf v, int low, int high)
+{
+    return vf_clamp(vf_round(v), vf_set((float)low), vf_set((float)high));
+}
+
+/* The extreme element with its sign, as signed_absmax; *empty: where it is tiny. */
+ALWAYS_INLINE vf lanes_extreme(int n, const vf *x, vm *empty)
+{
+    vf m = vf_set(0.0f), magnitude = vf_set(0.0f);
+    for (int i = 0; i < n; i++) {
+        const vf a = vf_abs(x[i]);
+        m = vf_select(vf_gt(a, magnitude), x[i], m);
+        magnitude = vf_max(a, magnitude);
+    }
+    *empty = vf_gt(vf_set(SEARCH_TINY), magnitude);
+    return m;
+}
+
+/* sum_in_order */
+ALWAYS_INLINE vf lanes_sum_in_order(int n, const vf *terms)
+{
+    vf sum = vf_set(0.0f);
+    for (int i = 0; i < n; i++)
+        sum = sum + terms[i];
+    return sum;
+}
+
+/* importance_weights, in place of the importance */
+ALWAYS_INLINE void lanes_importance_weights(int n, const vf *x, vf sigma2, vf *w)
+{
+    for (int i = 0; i < n; i++)
+        w[i] = w[i] * vf_sqrt(sigma2 + x[i] * x[i]);
+}
+
+struct lanes_fit {
+    vf a;
+    vf b;
+};
+
+/* fit_signed, without the codes. near: all |s * x| are <= RNE_LIMIT. */
+ALWAYS_INLINE void lanes_fit_signed(int turns, int n, int N, bool near, const vf *x, const vf *w,
+                                    const vf *wx, const vf *s, struct lanes_fit *fit)
+{
+    for (int t = 0; t < turns; t++)
+        fit[t].a = fit[t].b = vf_set(0.0f);
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < turns; t++) {
+            const vf v = s[t] * x[t * n + i];
+            const vf code =
+                near ? lanes_near_clamped(v, -N, N - 1) : lanes_rne_clamped(v, -N, N - 1);
+            fit[t].a = fit[t].a + wx[t * n + i] * code;
+            fit[t].b = fit[t].b + w[t * n + i] * code * code;
+        }
+}
+
+/*
+ * search_qx. For finite elements |s * x| is N + 1 at most, but in empty groups, whose results do
+ * not count: so all are near.
+ */
+ALWAYS_INLINE void lanes_qx(int turns, int n, int N, bool near, const vf *x, const vf *w,
+                            struct lanes_found found)
+{
+    const vf zero = vf_set(0.0f);
+    vf m[TURNS], s[TURNS], scale[TURNS], best[TURNS], best_s[TURNS];
+    vm empty[TURNS];
+    struct lanes_fit fit[TURNS];
+    vf wx[TURNS * SEARCH_MAX];
+
+    for (int i = 0; i < turns * n; i++)
+        wx[i] = w[i] * x[i];
+    for (int t = 0; t < turns; t++) {
+        m[t] = lanes_extreme(n, x + t * n, &empty[t]);
+        s[t] = vf_set(-(float)N) / m[t];
+    }
+    lanes_fit_signed(turns, n, N, near, x, w, wx, s, fit);
+    for (int t = 0; t < turns; t++) {
+        scale[t] = vf_select(vf_ne(fit[t].b, zero), fit[t].a / fit[t].b, zero);
+        best[t] = scale[t] * fit[t].a;
+        best_s[t] = s[t];
+    }
+
+    for (int k = -9; k <= 9; k++) {
+        if (k == 0)
+            continue;
+        for (int t = 0; t < turns; t++)
+            s[t] = vf_set(-((float)N + 0.1f * (float)k)) / m[t];
+        lanes_fit_signed(turns, n, N, near, x, w, wx, s, fit);
+        for (int t = 0; t < turns; t++) {
+            const vm better =
+                vm_and(vf_gt(fit[t].b, zero), vf_gt(fit[t].a * fit[t].a, best[t] * fit[t].b));
+            scale[t] = vf_select(better, fit[t].a / fit[t].b, scale[t]);
+            best[t] = vf_select(better, scale[t] * fit[t].a, best[t]);
+            best_s[t] = vf_select(better, s[t], best_s[t]);
+        }
+    }
+    for (int t = 0; t < turns; t++) {
+        /* The codes of an empty group are 0, not N: its elements are far below lo. */
+        vf_store(found.scale + t * LANES, vf_select(empty[t], zero, scale[t]));
+        vf_store(found.s + t * LANES, vf_select(empty[t], vf_set(1.0f), best_s[t]));
+        vf_store(found.lo + t * LANES, vf_select(empty[t], vf_set(RNE_LIMIT), zero));
+    }
+}
+
+/* A vector of groups in search_q3, element by element. */
+struct lanes_q3 {
+    vf w[SEARCH_MAX];
+    vf wx[SEARCH_MAX];
+    vf a[SEARCH_MAX]; /* what the element with its code adds to fit.a */
+    vf b[SEARCH_MAX];
+    struct lanes_fit fit;
+};
+
+/* A step of search_q3: element i may move to another code. Whether it did so in a lane. */
+ALWAYS_INLINE bool lanes_q3_move(int i, int N, const vf *x, vf *L, struct lanes_q3 *q)
+{
+    vf a = q->fit.a - q->a[i];
+    vf b = q->fit.b - q->b[i];
+    const vf xb = x[i] * b;
+
+    /*
+     * Most stay where they are, and that is seen without the division: where x * b / a is closer to
+     * the code than a half, with room for the errors of these operations. Nor does an element move
+     * where a is not positive.
+     */
+    const vf off = vf_abs(xb - L[i] * a);
+    const vm positive = vf_gt(a, vf_set(0.0f));
+    if (!vm_any(vm_without(positive, vf_gt(vf_set(0.4999f) * a, off))))
+        return false;
+
+    const vf to = lanes_rne_clamped(xb / a, -N, N - 1);
+    const vf to_a = q->wx[i] * to, to_b = q->w[i] * to * to;
+    a = a + to_a;
+    b = b + to_b;
+    vm better = vm_and(positive, vf_ne(to, L[i]));
+    better = vm_and(better, vf_gt(b, vf_set(0.0f)));
+    better = vm_and(better, vf_gt(a * a * q->fit.b, q->fit.a * q->fit.a * b));
+    L[i] = vf_select(better, to, L[i]);
+    q->a[i] = vf_select(better, to_a, q->a[i]);
+    q->b[i] = vf_select(better, to_b, q->b[i]);
+    q->fit.a = vf_select(better, a, q->fit.a);
+    q->fit.b = vf_select(better, b, q->fit.b);
+    return vm_any(better);
+}
+
+/*
+ * search_q3 for a vector of groups. The codes are a function of nothing: L has them, from 0. The
+ * passes end when every element has stayed since the last one moved, for so it would again.
+ */
+ALWAYS_INLINE vf lanes_q3(int n, int N, const vf *x, vf *L)
+{
+    const vf zero = vf_set(0.0f);
+    vm empty;
+    struct lanes_q3 q = {.fit = {zero, zero}};
+    const vf s = vf_set(-(float)N) / lanes_extreme(n, x, &empty);
+
+    for (int i = 0; i < n; i++) {
+        L[i] = lanes_near_clamped(s * x[i], -N, N - 1);
+        q.w[i] = x[i] * x[i];
+        q.wx[i] = q.w[i] * x[i];
+        q.a[i] = q.wx[i] * L[i];
+        q.b[i] = q.w[i] * L[i] * L[i];
+        q.fit.a = q.fit.a + q.a[i];
+        q.fit.b = q.fit.b + q.b[i];
+    }
+    int stayed = 0;
+    for (int pass = 0; pass < SEARCH_PASSES && stayed < n; pass++)
+        for (int i = 0; i < n && stayed < n; i++)
+            stayed = lanes_q3_move(i, N, x, L, &q) ? 0 : stayed + 1;
+
+    for (int i = 0; i < n; i++)
+        L[i] = vf_select(empty, zero, L[i] + vf_set((float)N));
+    return vf_select(vm_without(vf_gt(q.fit.b, zero), empty), q.fit.a / q.fit.b, zero);
+}
+
+/* A group of qkx: what does not change from candidate to candidate, and the best so far. */
+struct lanes_qkx_group {
+    vf least;
+    vf greatest;
+    vf sum_w;
+    vf sum_x;
+    vf scale;
+    vf lo;
+    vf s; /* with start, the lo from which the best codes come */
+    vf start;
+    vf error;
+};
+
+struct lanes_qkx_sums {
+    vf l;
+    vf l2;
+    vf xl;
+};
+
+/* The codes l of the candidates s, and their sums. near: all |s * (x - lo)| are <= RNE_LIMIT. */
+ALWAYS_INLINE void lanes_qkx_codes(int turns, int n, int N, bool near, const vf *x, const vf *w,
+                                   const struct lanes_qkx_group *g, const vf *s, vf *l,
+                                   struct lanes_qkx_sums *sum)
+{
+    for (int t = 0; t < turns; t++)
+        sum[t].l = sum[t].l2 = sum[t].xl = vf_set(0.0f);
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < turns; t++) {
+            const int e = t * n + i;
+            const vf v = s[t] * (x[e] - g[t].lo);
+            const vf code = near ? lanes_near_clamped(v, 0, N) : lanes_rne_clamped(v, 0, N);
+            const vf wl = w[e] * code;
+            sum[t].l = sum[t].l + wl;
+            sum[t].l2 = sum[t].l2 + wl * code;
+            sum[t].xl = sum[t].xl + wl * x[e];
+            l[e] = code;
+        }
+}
+
+/* qkx_error */
+ALWAYS_INLINE void lanes_qkx_error(int turns, int n, const vf *x, const vf *w, const vf *l,
+                                   const vf *scale, const vf *minimum, bool absolute, vf *error)
+{
+    for (int t = 0; t < turns; t++)
+        error[t] = vf_set(0.0f);
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < turns; t++) {
+            const int k = t * n + i;
+            const vf e = scale[t] * l[k] + minimum[t] - x[k];
+            vf term = e * e;
+            if (absolute)
+                term = vf_abs(e);
+            error[t] = error[t] + w[k] * term;
+        }
+}
+
+/* The first fit of search_qkx, from the least to the greatest element. */
+ALWAYS_INLINE void lanes_qkx_start(int turns, int n, int N, const vf *x, const vf *w, bool absolute,
+                                   struct lanes_qkx_group *g)
+{
+    vf l[TURNS * SEARCH_MAX], scale[TURNS], lo[TURNS], error[TURNS];
+
+    for (int t = 0; t < turns; t++) {
+        g[t].least = vf_set(FLT_MAX);
+        g[t].greatest = vf_set(-FLT_MAX);
+        g[t].sum_w = g[t].sum_x = vf_set(0.0f);
+        for (int i = t * n; i < (t + 1) * n; i++) {
+            g[t].least = vf_min(x[i], g[t].least);
+            g[t].greatest = vf_max(x[i], g[t].greatest);
+            g[t].sum_w = g[t].sum_w + w[i];
+            g[t].sum_x = g[t].sum_x + w[i] * x[i];
+        }
+        lo[t] = vf_select(vf_gt(g[t].least, vf_set(0.0f)), vf_set(0.0f), g[t].least);
+        const vf s = vf_set((float)N) / (g[t].greatest - lo[t]);
+        for (int i = t * n; i < (t + 1) * n; i++)
+            l[i] = lanes_rne_clamped(s * (x[i] - lo[t]), 0, N);
+        scale[t] = vf_set(1.0f) / s;
+        g[t].s = s;
+        g[t].scale = scale[t];
+        g[t].lo = g[t].start = lo[t];
+    }
+    lanes_qkx_error(turns, n, x, w, l, scale, lo, absolute, error);
+    for (int t = 0; t < turns; t++)
+        g[t].error = error[t];
+}
+
+/*
+ * Whether |s * (x - lo)| <= RNE_LIMIT for all elements. Rounding keeps the order, so that the
+ * bounds are at the least and the greatest element.
+ */
+ALWAYS_INLINE bool lanes_qkx_near(int turns, const struct lanes_qkx_group *g, const vf *s)
+{
+    bool near = true;
+    for (int t = 0; t < turns; t++) {
+        const vf a = vf_abs(s[t] * (g[t].least - g[t].lo));
+        const vf b = vf_abs(s[t] * (g[t].greatest - g[t].lo));
+        near &= vm_all(vm_and(vf_gt(vf_set(RNE_LIMIT), a), vf_gt(vf_set(RNE_LIMIT), b)));
+    }
+    return near;
+}
+
+/* search_qkx */
+ALWAYS_INLINE void lanes_qkx(int turns, int n, int N, const vf *x, const vf *w,
+                             struct qkx_steps try, struct lanes_found found)
+{
+    const vf zero = vf_set(0.0f);
+    struct lanes_qkx_group g[TURNS];
+    struct lanes_qkx_sums sum[TURNS];
+    vf l[TURNS * SEARCH_MAX], s[TURNS], scale[TURNS], lo[TURNS], error[TURNS];
+    vm better[TURNS];
+
+    lanes_qkx_start(turns, n, N, x, w, try.absolute, g);
+    for (int k = 0; k <= try.steps; k++) {
+        const vf step = vf_set(try.r0 + try.dr * (float)k + (float)N);
+        for (int t = 0; t < turns; t++)
+            s[t] = step / (g[t].greatest - g[t].lo);
+        if (lanes_qkx_near(turns, g, s))
+            lanes_qkx_codes(turns, n, N, true, x, w, g, s, l, sum);
+        else
+            lanes_qkx_codes(turns, n, N, false, x, w, g, s, l, sum);
+
+        for (int t = 0; t < turns; t++) {
+            const vf det = g[t].sum_w * sum[t].l2 - sum[t].l * sum[t].l;
+            scale[t] = (g[t].sum_w * sum[t].xl - g[t].sum_x * sum[t].l) / det;
+            lo[t] = (sum[t].l2 * g[t].sum_x - sum[t].l * sum[t].xl) / det;
+            const vm above = vf_gt(lo[t], zero);
+            lo[t] = vf_select(above, zero, lo[t]);
+            scale[t] = vf_select(above, sum[t].xl / sum[t].l2, scale[t]);
+            better[t] = vf_gt(det, zero);
+        }
+        lanes_qkx_error(turns, n, x, w, l, scale, lo, try.absolute, error);
+        for (int t = 0; t < turns; t++) {
+            better[t] = vm_and(better[t], vf_gt(g[t].error, error[t]));
+            g[t].error = vf_select(better[t], error[t], g[t].error);
+            g[t].scale = vf_select(better[t], scale[t], g[t].scale);
+            g[t].s = vf_select(better[t], s[t], g[t].s);
+            g[t].start = vf_select(better[t], g[t].lo, g[t].start);
+            g[t].lo = vf_select(better[t], lo[t], g[t].lo);
+        }
+    }
+
+    for (int t = 0; t < turns; t++) {
+        const vf least = vf_select(vf_gt(g[t].least, zero), zero, g[t].least);
+        const vm empty = vf_eq(g[t].greatest, least);
+        vf_store(found.scale + t * LANES, vf_select(empty, zero, g[t].scale));
+        vf_store(found.min + t * LANES, -vf_select(empty, least, g[t].lo));
+        vf_store(found.s + t * LANES, vf_select(empty, zero, g[t].s));
+        vf_store(found.lo + t * LANES, vf_select(empty, zero, g[t].start));
+    }
+}
+
+/* qp_error */
+ALWAYS_INLINE vf lanes_qp_error(int n, int N, const vf *x, const vf *w, vf s)
+{
+    const vf c = vf_set(1.0f) / s;
+    vf sum = vf_set(0.0f);
+    for (int i = 0; i < n; i++) {
+        const vf e = x[i] - c * lanes_rne_clamped(s * x[i], RNE_LEAST, N);
+        sum = sum + w[i] * e * e;
+    }
+    return sum;
+}
+
+/* The low 8 bits of a whole number, unsigned. */
+ALWAYS_INLINE vf lanes_unsigned_byte(vf v)
+{
+    return vf_from_i32(vi_from_f32(v) & vi_set(255));
+}
+
+/* search_qp. L: the codes. */
+ALWAYS_INLINE vf lanes_qp(int n, int N, const vf *x, const vf *w, vf *L)
+{
+    const vf zero = vf_set(0.0f);
+    vf hi = zero;
+    for (int i = 0; i < n; i++)
+        hi = vf_max(x[i], hi);
+    const vm empty = vf_gt(vf_set(SEARCH_TINY), hi);
+
+    vf s = vf_set((float)N) / hi;
+    const vf c = vf_set(1.0f) / s;
+    vf best = zero;
+    for (int i = 0; i < n; i++) {
+        const vf code = lanes_rne_shifted(s * x[i]) - vf_set(RNE_SHIFT);
+        const vf e = x[i] - c * lanes_unsigned_byte(code);
+        best = best + w[i] * e * e;
+    }
+    for (int k = -4; k <= 4; k++) {
+        if (k == 0)
+            continue;
+        const vf try = vf_set(0.1f * (float)k + (float)N) / hi;
+        const vf error = lanes_qp_error(n, N, x, w, try);
+        const vm better = vf_gt(best, error);
+        best = vf_select(better, error, best);
+        s = vf_select(better, try, s);
+    }
+
+    struct lanes_fit fit = {zero, zero};
+    for (int i = 0; i < n; i++) {
+        const vf code = lanes_rne_clamped(s * x[i], RNE_LEAST, N);
+        L[i] = lanes_unsigned_byte(code);
+        fit.a = fit.a + w[i] * x[i] * code;
+        fit.b = fit.b + w[i] * code * code;
+    }
+    for (int pass = 0; pass < SEARCH_PASSES; pass++) {
+        vm changed = vf_gt(zero, zero);
+        for (int i = 0; i < n; i++) {
+            const vf from = L[i], wx = w[i] * x[i];
+            vf a = fit.a - wx * from;
+            vf b = fit.b - w[i] * from * from;
+            const vf to = lanes_rne_clamped(x[i] * b / a, RNE_LEAST, N);
+            vm better = vm_and(vf_gt(a, zero), vf_gt(b, zero));
+            better = vm_and(better, vf_ne(to, from));
+            a = a + wx * to;
+            b = b + w[i] * to * to;
+            better = vm_and(better, vf_gt(a * a * fit.b, fit.a * fit.a * b));
+            L[i] = vf_select(better, lanes_unsigned_byte(to), from);
+            fit.a = vf_select(better, a, fit.a);
+            fit.b = vf_select(better, b, fit.b);
+            changed = vm_or(changed, better);
+        }
+        if (!vm_any(changed))
+            break;
+    }
+    for (int i = 0; i < n; i++)
+        L[i] = vf_select(empty, zero, L[i]);
+    return vf_select(vm_without(vf_gt(fit.b, zero), empty), fit.a / fit.b, zero);
+}
+
+#endif
