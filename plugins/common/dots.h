@@ -32,13 +32,14 @@
  * real: the other pointers are to a block of zeros. Its value is +0, and a partial is never -0, for
  * it starts at +0 and only a sum of two -0 is -0; so adding it changes nothing.
  *
- * DOTS(name, activation, FOUR, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows:
+ * DOTS(name, activation, FOUR, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows, DOT_ALONE
+ * only name_vec_dot, for a plugin that has another way with rows:
  *
  *   struct FOUR
  *   struct FOUR LOAD(int count, const struct qkern_block_ACTIVATION *const x[4])
  *   f4 VALUE(int count, const struct qkern_block_NAME *const w[4], const struct FOUR *x)
  */
-#define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
+#define DOT_ALONE(name, activation, FOUR, LOAD, VALUE)                                             \
     ALWAYS_INLINE void name##_dots(int rows, bool ahead, uint64_t units, float *out,               \
                                    const uint8_t *weights, uint64_t row_stride,                    \
                                    const struct qkern_block_##activation *x)                       \
@@ -85,7 +86,10 @@
         float out;                                                                                 \
         name##_dots(1, false, n / UNIT_##activation, &out, weights, 0, activations);               \
         return out;                                                                                \
-    }                                                                                              \
+    }
+
+#define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
+    DOT_ALONE(name, activation, FOUR, LOAD, VALUE)                                                 \
                                                                                                    \
     void name##_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,           \
                              uint64_t row_stride, const void *activations)                         \

@@ -15,6 +15,11 @@
 #define QKERN_COMMON_DOTS_KQUANTS_H
 
 #include "dots.h"
+
+/* A plugin that has another way with rows defines it as DOT_ALONE. */
+#ifndef DOTS_HERE
+#define DOTS_HERE DOTS
+#endif
 #include "klayout.h"
 
 #define UNIT_q8_K K_ELEMENTS
@@ -37,11 +42,11 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
                                   const struct q8_K_four *x)                                       \
     {                                                                                              \
         k_acc s[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
-        for (int u = 0; u < count; u++)                                                            \
-            s[u] = name##_sum(w[u], x->block[u]);                                                  \
+        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++) s[u] =                             \
+            name##_sum(w[u], x->block[u]);                                                         \
         return step_scale_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]));                  \
     }                                                                                              \
-    DOTS(name, q8_K, q8_K_four, q8_K_load, name##_value)
+    DOTS_HERE(name, q8_K, q8_K_four, q8_K_load, name##_value)
 
 #define K_MINIMUM(name)                                                                            \
     ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
@@ -49,14 +54,15 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
     {                                                                                              \
         k_acc s[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
         k_acc m[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
-        for (int u = 0; u < count; u++) {                                                          \
+        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++)                                    \
+        {                                                                                          \
             s[u] = name##_sum(w[u], x->block[u]);                                                  \
             m[u] = name##_min(w[u], x->block[u]);                                                  \
         }                                                                                          \
         return step_k_minimum_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]),               \
                                 F4_OF(w, dmin), k_totals(m[0], m[1], m[2], m[3]));                 \
     }                                                                                              \
-    DOTS(name, q8_K, q8_K_four, q8_K_load, name##_value)
+    DOTS_HERE(name, q8_K, q8_K_four, q8_K_load, name##_value)
 
 K_MINIMUM(q2_K)
 K_SCALE(q3_K)
