@@ -7,10 +7,9 @@
 --
 -- FOLDER has the plugins, qkern-neon.so and so on. QKERN_OBJDUMP: the objdump to use.
 --
--- What is counted is the steady state: the deepest nest of loops of a function. A nest has a loop
--- over what is done at once; around it, or in it, stand others (over units, over rows) that run
--- a fixed number of times. So a count is the sum, over the loops of the nest, of the instructions
--- that are in the loop and in none within, each divided by the blocks that one turn of it does.
+-- What is counted is the steady state: the deepest nest of loops of a function. A count is the sum,
+-- over the loops of the nest, of the instructions that are in the loop and in none within, each
+-- divided by the blocks that one turn of it does.
 
 -- plugins/common/dots.h does four units at once, and so many rows:
 local ROWS = {neon = 4, dotprod = 4, i8mm = 8, floats = 2}
@@ -43,7 +42,7 @@ local function fail(...)
     os.exit(1)
 end
 
--- The functions of a file: name -> {{at =, op =, to = target of a branch}, ...}
+-- The functions of a file: name -> {{at =, op =, rest =, to = target of a branch}, ...}
 local function disassemble(path)
     local objdump = os.getenv "QKERN_OBJDUMP" or "aarch64-linux-gnu-objdump"
     local pipe = assert(io.popen(("%s -d --no-show-raw-insn '%s'"):format(objdump, path)))
@@ -57,7 +56,7 @@ local function disassemble(path)
         elseif at and current then
             local branch = op:match "^b%.?%l*$" or op:match "^cbn?z$" or op:match "^tbn?z$"
             current[#current + 1] = {
-                at = tonumber(at, 16), op = op,
+                at = tonumber(at, 16), op = op, rest = rest,
                 to = branch and op ~= "bl" and tonumber(rest:match "(%x+) <" or "", 16) or nil}
         end
     end
@@ -105,10 +104,11 @@ local function natural_loops(code)
             table.insert(before[s], i)
         end
     end
-    local loops = {}
-    for i in ipairs(code) do
-        for _, header in ipairs(next_of[i]) do
-            if header <= i and not reached(code, next_of, header)[i] then
+    local loops, all = {}, reached(code, next_of)
+    for header in ipairs(code) do
+        local others = #before[header] > 1 and reached(code, next_of, header)
+        for _, i in ipairs(before[header]) do
+            if others and all[i] and not others[i] then
                 local body = loops[header] or {[header] = true}
                 local todo = {i}
                 while #todo > 0 do
@@ -152,6 +152,17 @@ local function deepest_nest(code)
     return best
 end
 
+-- How many instructions of a level of a nest are in no loop within, of those that `counted` takes.
+local function own_size(code, nest, level, counted)
+    local own = 0
+    for i in pairs(nest[level]) do
+        if not (level > 1 and nest[level - 1][i]) and (not counted or counted(code[i])) then
+            own = own + 1
+        end
+    end
+    return own
+end
+
 -- Instructions per block of a dot product; those whose name matches `pattern` only.
 local function per_block(code, type, entry, plugin, pattern)
     local nest, sum = deepest_nest(code), 0
@@ -160,17 +171,33 @@ local function per_block(code, type, entry, plugin, pattern)
         fail("%s %s: %d loops in each other, expected %d", plugin, entry, #nest,
              #blocks_of_turn + (entry == "vec_dot_rows" and 1 or 0))
     end
+    local function counted(c)
+        return c.op:match(pattern or "")
+    end
     for level, blocks in ipairs(blocks_of_turn) do
-        local own = 0
-        for i in pairs(nest[level]) do
-            local counted = code[i].op:match(pattern or "")
-            if counted and not (level > 1 and nest[level - 1][i]) then
-                own = own + 1
-            end
-        end
-        sum = sum + own / blocks
+        sum = sum + own_size(code, nest, level, counted) / blocks
     end
     return sum
+end
+
+-- Instructions per block of dequantize. How many elements a turn of the innermost loop does is seen
+-- from the vectors that it stores; the loop around it, if there is one, does a block.
+local function dequantize_per_block(code, elements)
+    local nest, stored = deepest_nest(code), 0
+    if #nest == 0 then
+        return nil -- a call of memcpy
+    end
+    for i in pairs(nest[1]) do
+        local c = code[i]
+        if not c.rest:find("[sp", 1, true) then
+            stored = stored + (c.op == "stp" and c.rest:match "^q" and 8 or
+                               c.op:match "^stu?r$" and c.rest:match "^q" and 4 or 0)
+        end
+    end
+    if stored == 0 or #nest > 2 then
+        fail("dequantize: %d elements stored, %d loops in each other", stored, #nest)
+    end
+    return own_size(code, nest, 1) * elements / stored + (nest[2] and own_size(code, nest, 2) or 0)
 end
 
 local mode, folder = arg[1], arg[2]
@@ -178,6 +205,8 @@ if not folder or (mode ~= "table" and mode ~= "check") then
     fail("usage: count-instructions.lua table|check FOLDER")
 end
 
+local entries = {neon = {"vec_dot", "vec_dot_rows"}, dotprod = {"vec_dot", "vec_dot_rows"},
+                 i8mm = {"vec_dot_rows"}}
 local plugins = {}
 for _, plugin in ipairs {"neon", "dotprod", "i8mm"} do
     local path = folder .. "/qkern-" .. plugin .. ".so"
@@ -195,32 +224,38 @@ end
 local function each_dot(f)
     for name in order:gmatch "%S+" do
         for _, plugin in ipairs(plugins) do
-            for _, entry in ipairs {"vec_dot", "vec_dot_rows"} do
+            for _, entry in ipairs(entries[plugin.name]) do
                 f(plugin, name, types[name], entry, plugin.functions[name .. "_" .. entry])
             end
         end
     end
 end
 
+local function cell(count)
+    return count and (" %.1f |"):format(count) or " - |"
+end
+
 if mode == "table" then
-    local head, line = "| type |", "| --- |"
+    local head, line, row = "| type |", "| --- |", nil
     for _, plugin in ipairs(plugins) do
-        head = head .. (" %s vec_dot | %s rows |"):format(plugin.name, plugin.name)
-        line = line .. " --- | --- |"
-    end
-    print(head .. "\n" .. line)
-    local row
-    each_dot(function(plugin, name, type, entry, code)
-        if plugin == plugins[1] and entry == "vec_dot" then
-            if row then
-                print(row)
-            end
-            row = ("| %s (%d) |"):format(name:upper():gsub("_k", "_K"), type.elements)
+        for _, entry in ipairs(entries[plugin.name]) do
+            head = head .. (" %s %s |"):format(plugin.name, entry == "vec_dot" and entry or "rows")
+            line = line .. " --- |"
         end
-        local count = code and per_block(code, type, entry, plugin.name)
-        row = row .. (count and (" %.1f |"):format(count) or " - |")
+    end
+    print(head .. " neon dequantize |\n" .. line .. " --- |")
+    each_dot(function(plugin, name, type, entry, code)
+        local first = plugin == plugins[1] and entry == "vec_dot"
+        local last = plugin == plugins[#plugins] and entry == "vec_dot_rows"
+        if first then
+            row = ("| %s (%d) |"):format(name:upper(), type.elements)
+        end
+        row = row .. cell(code and per_block(code, type, entry, plugin.name))
+        if last then
+            local decode = plugins[1].functions[name .. "_dequantize"]
+            print(row .. cell(decode and dequantize_per_block(decode, type.elements)))
+        end
     end)
-    print(row)
 else
     local bad, checked = 0, 0
     each_dot(function(plugin, name, type, entry, code)
