@@ -220,7 +220,7 @@ ALWAYS_INLINE k_acc q5_K_min(const struct qkern_block_q5_K *w, const struct qker
     return k_min_of_32(w->scales, x);
 }
 
-#define DOTS_HERE DOT_ALONE
+#define K_DOTS DOT_ALONE
 #include "common/dots_kquants.h"
 
 /* Several rows. */
