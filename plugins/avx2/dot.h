@@ -39,4 +39,11 @@ ALWAYS_INLINE i4 lanes_added(__m256i v)
     return (i4)_mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 }
 
+/* The lanes of a added in the lower lane, those of b in the upper. */
+ALWAYS_INLINE __m256i lanes_joined(__m256i a, __m256i b)
+{
+    return _mm256_add_epi32(_mm256_permute2x128_si256(a, b, 0x20),
+                            _mm256_permute2x128_si256(a, b, 0x31));
+}
+
 #endif

@@ -10,13 +10,10 @@
 
 #include <string.h>
 
+#include "avx2/pairs.h"
 #include "common/klayout.h"
-#include "pairs.h"
 
-#ifndef PREFETCH_BYTES
-#define PREFETCH_BYTES 4096
-#endif
-#define ROWS_TOGETHER 1
+#define UNIT_q8_K K_ELEMENTS
 
 /* Parts of codes: bits of bytes. */
 
@@ -135,11 +132,6 @@ ALWAYS_INLINE k_acc k_acc_zero(void)
     return _mm256_setzero_si256();
 }
 
-ALWAYS_INLINE i4 k_totals(k_acc a, k_acc b, k_acc c, k_acc d)
-{
-    return lanes_added(lane_totals_32(a, b, c, d));
-}
-
 /* The scales of groups of 16: the even groups in the lower lane, the odd ones in the upper. */
 ALWAYS_INLINE __m128i even_then_odd(__m128i bytes)
 {
@@ -170,15 +162,18 @@ ALWAYS_INLINE k_acc k_min_of_32(const uint8_t scales[12], const struct qkern_blo
 }
 
 /*
- * most: the greatest code. offset: the code that stands for 0, which is taken off by products of
- * its own; then the negative of the sum is summed, as only that stays within int16 at offset 32.
+ * most: the greatest code. offset: the code that stands for 0. It is taken off by products of its
+ * own, which may have been prepared; then the negative of the sum is summed, as only that stays
+ * within int16 at offset 32.
  */
 #define K_SUM(name, most, offset, SCALES)                                                          \
     ALWAYS_INLINE k_acc name##_sum(const struct qkern_block_##name *w,                             \
-                                   const struct qkern_block_q8_K *x)                               \
+                                   const struct qkern_block_q8_K *x,                               \
+                                   const __m256i(*prepared)[OFFSET_VECTORS])                       \
     {                                                                                              \
         const struct source from = {(const uint8_t *)w, NULL};                                     \
         const struct k_scales s = SCALES;                                                          \
+        const bool take_off = (offset) > 0 && prepared == NULL;                                    \
         k_acc acc = k_acc_zero();                                                                  \
         _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++)                                        \
         {                                                                                          \
@@ -187,13 +182,16 @@ ALWAYS_INLINE k_acc k_min_of_32(const uint8_t scales[12], const struct qkern_blo
             {                                                                                      \
                 const __m256i q = load_256(x->qs + 128 * h + 32 * k);                              \
                 p[k] = products_of(name##_codes(from, 4 * h + k, 0), q);                           \
-                if ((offset) > 0)                                                                  \
+                if (take_off)                                                                      \
                     p[k] = products_less(products_of(_mm256_set1_epi8(offset), q), p[k]);          \
             }                                                                                      \
-            acc = products_scaled(acc, ((offset) > 0 ? (offset) : (most)) * 128 * 2, p[0], p[1],   \
-                                  p[2], p[3], s.half[h]);                                          \
+            if ((offset) > 0 && prepared != NULL)                                                  \
+                acc = products_scaled_less(acc, p[0], p[1], p[2], p[3], s.half[h], prepared[h]);   \
+            else                                                                                   \
+                acc = products_scaled(acc, ((offset) > 0 ? (offset) : (most)) * 128 * 2, p[0],     \
+                                      p[1], p[2], p[3], s.half[h]);                                \
         }                                                                                          \
-        return (offset) > 0 ? _mm256_sub_epi32(k_acc_zero(), acc) : acc;                           \
+        return take_off ? _mm256_sub_epi32(k_acc_zero(), acc) : acc;                               \
     }
 
 K_SUM(q2_K, 3, 0,
@@ -220,8 +218,53 @@ ALWAYS_INLINE k_acc q5_K_min(const struct qkern_block_q5_K *w, const struct qker
     return k_min_of_32(w->scales, x);
 }
 
-#define K_DOTS DOT_ALONE
-#include "common/dots_kquants.h"
+struct q8_K_four {
+    const struct qkern_block_q8_K *block[4];
+    f4 d;
+};
+
+ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_K *const x[4])
+{
+    (void)count;
+    return (struct q8_K_four){
+        .block = {x[0], x[1], x[2], x[3]},
+        .d = {load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)}};
+}
+
+/* In the tail the blocks of zeros need no sums. */
+#define K_ALONE_SCALE(name)                                                                        \
+    ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
+                                  const struct q8_K_four *x)                                       \
+    {                                                                                              \
+        __m256i s[4] = {{0}};                                                                      \
+        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++) s[u] =                             \
+            name##_sum(w[u], x->block[u], NULL);                                                   \
+        const __m256i sums = lane_totals_32(s[0], s[1], s[2], s[3]);                               \
+        return step_scale_4(f8_low(F8_BEFORE(w, w, d)), x->d, lanes_added(sums));                  \
+    }                                                                                              \
+    DOT_ALONE(name, q8_K, q8_K_four, q8_K_load, name##_value)
+
+#define K_ALONE_MINIMUM(name)                                                                      \
+    ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
+                                  const struct q8_K_four *x)                                       \
+    {                                                                                              \
+        __m256i s[4] = {{0}}, m[4] = {{0}};                                                        \
+        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++)                                    \
+        {                                                                                          \
+            s[u] = name##_sum(w[u], x->block[u], NULL);                                            \
+            m[u] = name##_min(w[u], x->block[u]);                                                  \
+        }                                                                                          \
+        return step_k_minimum_both(HEADS(w), x->d,                                                 \
+                                   lanes_joined(lane_totals_32(s[0], s[1], s[2], s[3]),            \
+                                                lane_totals_32(m[0], m[1], m[2], m[3])));          \
+    }                                                                                              \
+    DOT_ALONE(name, q8_K, q8_K_four, q8_K_load, name##_value)
+
+K_ALONE_MINIMUM(q2_K)
+K_ALONE_SCALE(q3_K)
+K_ALONE_MINIMUM(q4_K)
+K_ALONE_MINIMUM(q5_K)
+K_ALONE_SCALE(q6_K)
 
 /* Several rows. */
 
@@ -229,123 +272,75 @@ ALWAYS_INLINE k_acc q5_K_min(const struct qkern_block_q5_K *w, const struct qker
 
 struct q8_K_prepared {
     float d[PREPARED_UNITS_q8_K];
-    int16_t sum[PREPARED_UNITS_q8_K][16]; /* of 16 codes each, whatever bsums say */
+    __m256i offsets[PREPARED_UNITS_q8_K][2][OFFSET_VECTORS]; /* where codes have an offset */
 };
 
 ALWAYS_INLINE void q8_K_prepare(struct q8_K_prepared *p, uint64_t units,
-                                const struct qkern_block_q8_K *x)
+                                const struct qkern_block_q8_K *x, int offset)
 {
-    const __m256i one = _mm256_set1_epi8(1);
+    const __m256i factor = _mm256_set1_epi8((int8_t)offset);
     uint64_t u = 0;
     for (; u < units; u++) {
         p->d[u] = load_f32(x[u].d);
-        for (int i = 0; i < 4; i++) {
-            const int8_t *q = x[u].qs + 64 * i;
-            /* Sums of pairs; groups 0 and 2 in the lower lane, 1 and 3 in the upper. */
-            const __m256i pairs = _mm256_hadd_epi16(_mm256_maddubs_epi16(one, load_256(q)),
-                                                    _mm256_maddubs_epi16(one, load_256(q + 32)));
-            const __m256i sums = pairs_added(pairs);
-            const __m256i four = _mm256_hadd_epi32(sums, sums);
-            const __m128i even = _mm256_castsi256_si128(four);
-            const __m128i odd = _mm256_extracti128_si256(four, 1);
-            const __m128i all = _mm_unpacklo_epi32(even, odd);
-            _mm_storel_epi64((__m128i *)(void *)&p->sum[u][4 * i], _mm_packs_epi32(all, all));
+        for (int h = 0; offset > 0 && h < 2; h++) {
+            const int8_t *q = x[u].qs + 128 * h;
+            offsets_prepare(products_of(factor, load_256(q)), products_of(factor, load_256(q + 32)),
+                            products_of(factor, load_256(q + 64)),
+                            products_of(factor, load_256(q + 96)), p->offsets[u][h]);
         }
     }
     for (; u % 4 != 0; u++) {
         p->d[u] = 0.0f;
-        memset(p->sum[u], 0, sizeof p->sum[u]);
+        memset(p->offsets[u], 0, sizeof p->offsets[u]);
     }
 }
 
-/* Sixteen scales of each lane, as bytes; offset is taken off. */
-
-ALWAYS_INLINE __m256i q2_K_scales_each(const struct qkern_block_q2_K *a,
-                                       const struct qkern_block_q2_K *b)
-{
-    return masked(bytes_each(a->scales, b->scales), 15);
-}
-
-ALWAYS_INLINE __m256i q3_K_scales_each(const struct qkern_block_q3_K *a,
-                                       const struct qkern_block_q3_K *b)
-{
-    const __m128i ab =
-        _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(const void *)a->scales),
-                           _mm_loadl_epi64((const __m128i *)(const void *)b->scales));
-    const __m256i v = _mm256_permute4x64_epi64(_mm256_castsi128_si256(ab), 0x50);
-    const __m256i low = masked(_mm256_srlv_epi64(v, _mm256_set_epi64x(4, 0, 4, 0)), 15);
-    const __m256i high = _mm256_srlv_epi32(
-        _mm256_inserti128_si256(
-            _mm256_castsi128_si256(_mm_set1_epi32((int32_t)load_u32(a->scales + 8))),
-            _mm_set1_epi32((int32_t)load_u32(b->scales + 8)), 1),
-        _mm256_set_epi32(6, 4, 2, 0, 6, 4, 2, 0));
-    return _mm256_sub_epi8(_mm256_or_si256(low, _mm256_slli_epi16(masked(high, 3), 4)),
-                           _mm256_set1_epi8(32));
-}
-
-ALWAYS_INLINE __m256i q6_K_scales_each(const struct qkern_block_q6_K *a,
-                                       const struct qkern_block_q6_K *b)
-{
-    return bytes_each(a->scales, b->scales);
-}
-
-/* Of signed bytes: sixteen int16 that have four of them each twice, by the high byte alone. */
-ALWAYS_INLINE void four_times_four(__m256i bytes, __m256i words[4])
-{
-    const __m256i low = _mm256_unpacklo_epi8(bytes, bytes);
-    const __m256i high = _mm256_unpackhi_epi8(bytes, bytes);
-    words[0] = _mm256_srai_epi16(_mm256_unpacklo_epi16(low, low), 8);
-    words[1] = _mm256_srai_epi16(_mm256_unpackhi_epi16(low, low), 8);
-    words[2] = _mm256_srai_epi16(_mm256_unpacklo_epi16(high, high), 8);
-    words[3] = _mm256_srai_epi16(_mm256_unpackhi_epi16(high, high), 8);
-}
-
-/* Products with sixteen int16 that belong to both lanes: bytes as int16, of each lane. */
-ALWAYS_INLINE __m256i times_sixteen(__m256i bytes, const void *sixteen)
-{
-    const __m256i low = _mm256_srai_epi16(_mm256_unpacklo_epi8(bytes, bytes), 8);
-    const __m256i high = _mm256_srai_epi16(_mm256_unpackhi_epi8(bytes, bytes), 8);
-    return _mm256_add_epi32(_mm256_madd_epi16(low, bytes_both(sixteen)),
-                            _mm256_madd_epi16(high, bytes_both((const uint8_t *)sixteen + 16)));
-}
-
-/* The sums of two rows' blocks, groups of 16: sixteen codes of each row fill a vector. */
-#define K_SUM_EACH_16(name, most, shift)                                                           \
-    ALWAYS_INLINE k_acc name##_sum_each(const struct qkern_block_##name *a,                        \
-                                        const struct qkern_block_##name *b,                        \
-                                        const struct qkern_block_q8_K *x, const int16_t sum[16])   \
+/* Groups of 16: one row after the other. */
+#define K_SUMS_16(name)                                                                            \
+    ALWAYS_INLINE __m256i name##_sums_of(const struct qkern_block_##name *const w[4],              \
+                                         const struct qkern_block_q8_K *const x[4],                \
+                                         const struct q8_K_prepared *prepared, uint64_t u)         \
     {                                                                                              \
-        const struct source from = {(const uint8_t *)a, (const uint8_t *)b};                       \
-        const __m256i bytes = name##_scales_each(a, b);                                            \
-        __m256i s[4];                                                                              \
-        four_times_four(bytes, s);                                                                 \
-        k_acc acc = k_acc_zero();                                                                  \
-        _Pragma("GCC unroll 4") for (int i = 0; i < 4; i++)                                        \
-        {                                                                                          \
-            products p[4];                                                                         \
-            _Pragma("GCC unroll 4") for (int k = 0; k < 4; k++) p[k] = products_of(                \
-                name##_codes(from, 2 * i + k / 2, k % 2), bytes_both(x->qs + 64 * i + 16 * k));    \
-            acc = products_scaled(acc, (most)*128 * 2, p[0], p[1], p[2], p[3], s[i]);              \
-        }                                                                                          \
-        if ((shift) > 0)                                                                           \
-            acc = _mm256_sub_epi32(acc, _mm256_slli_epi32(times_sixteen(bytes, sum), (shift)));    \
-        return acc;                                                                                \
+        return lane_totals_32(name##_sum(w[0], x[0], prepared->offsets[u]),                        \
+                              name##_sum(w[1], x[1], prepared->offsets[u + 1]),                    \
+                              name##_sum(w[2], x[2], prepared->offsets[u + 2]),                    \
+                              name##_sum(w[3], x[3], prepared->offsets[u + 3]));                   \
+    }                                                                                              \
+    ALWAYS_INLINE __m256i name##_sums_each(const struct qkern_block_##name *const a[4],            \
+                                           const struct qkern_block_##name *const b[4],            \
+                                           const struct qkern_block_q8_K *const x[4],              \
+                                           const struct q8_K_prepared *prepared, uint64_t u)       \
+    {                                                                                              \
+        return lanes_joined(name##_sums_of(a, x, prepared, u), name##_sums_of(b, x, prepared, u)); \
     }
 
-K_SUM_EACH_16(q2_K, 3, 0)
-K_SUM_EACH_16(q3_K, 7, 2)
-K_SUM_EACH_16(q6_K, 63, 5)
+K_SUMS_16(q2_K)
+K_SUMS_16(q3_K)
+K_SUMS_16(q6_K)
 
-/* The same, groups of 32: two vectors. */
-#define K_SUM_EACH_32(name, most)                                                                  \
+ALWAYS_INLINE __m256i q2_K_mins_of(const struct qkern_block_q2_K *const w[4],
+                                   const struct qkern_block_q8_K *const x[4])
+{
+    return lane_totals_32(q2_K_min(w[0], x[0]), q2_K_min(w[1], x[1]), q2_K_min(w[2], x[2]),
+                          q2_K_min(w[3], x[3]));
+}
+
+ALWAYS_INLINE __m256i q2_K_mins_each(const struct qkern_block_q2_K *const a[4],
+                                     const struct qkern_block_q2_K *const b[4],
+                                     const struct qkern_block_q8_K *const x[4])
+{
+    return lanes_joined(q2_K_mins_of(a, x), q2_K_mins_of(b, x));
+}
+
+/* Groups of 32: each row in a lane, two vectors for a group. */
+#define K_SUMS_32(name, most)                                                                      \
     ALWAYS_INLINE k_acc name##_sum_each(const struct qkern_block_##name *a,                        \
                                         const struct qkern_block_##name *b,                        \
-                                        const struct qkern_block_q8_K *x, const int16_t sum[16])   \
+                                        const struct qkern_block_q8_K *x)                          \
     {                                                                                              \
         const struct source from = {(const uint8_t *)a, (const uint8_t *)b};                       \
         const __m256i bytes = six_bits(bytes_each(a->scales, b->scales));                          \
         k_acc acc = k_acc_zero();                                                                  \
-        (void)sum;                                                                                 \
         _Pragma("GCC unroll 2") for (int i = 0; i < 2; i++)                                        \
         {                                                                                          \
             products p[4];                                                                         \
@@ -368,55 +363,66 @@ K_SUM_EACH_16(q6_K, 63, 5)
         return _mm256_add_epi32(                                                                   \
             _mm256_madd_epi16(twice(bytes, 8, 8), bytes_both(x->bsums)),                           \
             _mm256_madd_epi16(twice(bytes, 12, 12), bytes_both(x->bsums + 8)));                    \
+    }                                                                                              \
+    ALWAYS_INLINE __m256i name##_sums_each(const struct qkern_block_##name *const a[4],            \
+                                           const struct qkern_block_##name *const b[4],            \
+                                           const struct qkern_block_q8_K *const x[4],              \
+                                           const struct q8_K_prepared *prepared, uint64_t u)       \
+    {                                                                                              \
+        (void)prepared, (void)u;                                                                   \
+        return lane_totals_32(                                                                     \
+            name##_sum_each(a[0], b[0], x[0]), name##_sum_each(a[1], b[1], x[1]),                  \
+            name##_sum_each(a[2], b[2], x[2]), name##_sum_each(a[3], b[3], x[3]));                 \
+    }                                                                                              \
+    ALWAYS_INLINE __m256i name##_mins_each(const struct qkern_block_##name *const a[4],            \
+                                           const struct qkern_block_##name *const b[4],            \
+                                           const struct qkern_block_q8_K *const x[4])              \
+    {                                                                                              \
+        return lane_totals_32(                                                                     \
+            name##_min_each(a[0], b[0], x[0]), name##_min_each(a[1], b[1], x[1]),                  \
+            name##_min_each(a[2], b[2], x[2]), name##_min_each(a[3], b[3], x[3]));                 \
     }
 
-K_SUM_EACH_32(q4_K, 15)
-K_SUM_EACH_32(q5_K, 31)
+K_SUMS_32(q4_K, 15)
+K_SUMS_32(q5_K, 31)
 
-ALWAYS_INLINE k_acc q2_K_min_each(const struct qkern_block_q2_K *a,
-                                  const struct qkern_block_q2_K *b,
-                                  const struct qkern_block_q8_K *x)
-{
-    return times_sixteen(masked(_mm256_srli_epi16(bytes_each(a->scales, b->scales), 4), 15),
-                         x->bsums);
-}
-
-#define K_SUMS_EACH(name)                                                                          \
-    const k_acc s[4] = {name##_sum_each(a[0], b[0], x[0], prepared->sum[u]),                       \
-                        name##_sum_each(a[1], b[1], x[1], prepared->sum[u + 1]),                   \
-                        name##_sum_each(a[2], b[2], x[2], prepared->sum[u + 2]),                   \
-                        name##_sum_each(a[3], b[3], x[3], prepared->sum[u + 3])};                  \
-    const f8 sums = f8_from_i32(lane_totals_32(s[0], s[1], s[2], s[3]))
-
-#define K_PAIR_SCALE(name)                                                                         \
+#define K_PAIR_SCALE(name, offset)                                                                 \
+    ALWAYS_INLINE void name##_prepare(struct q8_K_prepared *p, uint64_t units,                     \
+                                      const struct qkern_block_q8_K *x)                            \
+    {                                                                                              \
+        q8_K_prepare(p, units, x, offset);                                                         \
+    }                                                                                              \
     ALWAYS_INLINE f8 name##_pair_value(const struct qkern_block_##name *const a[4],                \
                                        const struct qkern_block_##name *const b[4],                \
                                        const struct qkern_block_q8_K *const x[4],                  \
                                        const struct q8_K_prepared *prepared, uint64_t u)           \
     {                                                                                              \
-        K_SUMS_EACH(name);                                                                         \
-        return STEP_SCALE(F8_BEFORE(a, b, d), f8_both(prepared->d + u), sums);                     \
+        return STEP_SCALE(F8_BEFORE(a, b, d), f8_both(prepared->d + u),                            \
+                          f8_from_i32(name##_sums_each(a, b, x, prepared, u)));                    \
     }                                                                                              \
-    PAIR_ROWS(name, q8_K, q8_K_prepared, q8_K_prepare, name##_pair_value)
+    PAIR_ROWS(name, q8_K, q8_K_prepared, name##_prepare, name##_pair_value)
 
 #define K_PAIR_MINIMUM(name)                                                                       \
+    ALWAYS_INLINE void name##_prepare(struct q8_K_prepared *p, uint64_t units,                     \
+                                      const struct qkern_block_q8_K *x)                            \
+    {                                                                                              \
+        q8_K_prepare(p, units, x, 0);                                                              \
+    }                                                                                              \
     ALWAYS_INLINE f8 name##_pair_value(const struct qkern_block_##name *const a[4],                \
                                        const struct qkern_block_##name *const b[4],                \
                                        const struct qkern_block_q8_K *const x[4],                  \
                                        const struct q8_K_prepared *prepared, uint64_t u)           \
     {                                                                                              \
-        K_SUMS_EACH(name);                                                                         \
-        const k_acc m[4] = {name##_min_each(a[0], b[0], x[0]), name##_min_each(a[1], b[1], x[1]),  \
-                            name##_min_each(a[2], b[2], x[2]), name##_min_each(a[3], b[3], x[3])}; \
-        return STEP_K_MINIMUM(F8_OF(a, b, d), f8_both(prepared->d + u), sums, F8_BEHIND(a, b, d),  \
-                              f8_from_i32(lane_totals_32(m[0], m[1], m[2], m[3])));                \
+        return STEP_K_MINIMUM(F8_OF(a, b, d), f8_both(prepared->d + u),                            \
+                              f8_from_i32(name##_sums_each(a, b, x, prepared, u)),                 \
+                              F8_BEHIND(a, b, d), f8_from_i32(name##_mins_each(a, b, x)));         \
     }                                                                                              \
-    PAIR_ROWS(name, q8_K, q8_K_prepared, q8_K_prepare, name##_pair_value)
+    PAIR_ROWS(name, q8_K, q8_K_prepared, name##_prepare, name##_pair_value)
 
 K_PAIR_MINIMUM(q2_K)
-K_PAIR_SCALE(q3_K)
+K_PAIR_SCALE(q3_K, 4)
 K_PAIR_MINIMUM(q4_K)
 K_PAIR_MINIMUM(q5_K)
-K_PAIR_SCALE(q6_K)
+K_PAIR_SCALE(q6_K, 32)
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vec_dot and vec_dot_rows of the types of 32 elements a block with AVX2. */
-#include "dot_bytes.h"
+#include "avx2/dot_bytes.h"
 
 /*
  * Signed times signed: |w| times x with the sign of w, which does not exist for x = -128. Pairs are
@@ -21,9 +21,11 @@ ALWAYS_INLINE __m256i dot_signed_lanes(__m256i w, __m256i x)
         _mm256_madd_epi16(_mm256_unpackhi_epi8(w, w_sign), _mm256_unpackhi_epi8(x, x_sign)));
 }
 
+#define Q8_OFFSET 0
+
 ALWAYS_INLINE __m256i dot_q8(__m256i w, __m256i x, bool lowest)
 {
     return lowest ? dot_signed_lanes(w, x) : dot_signed(w, x);
 }
 
-#include "legacy_dots.h"
+#include "avx2/legacy_dots.h"

@@ -11,21 +11,25 @@
 #ifndef QKERN_AVX2_PAIRS_H
 #define QKERN_AVX2_PAIRS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "avx2/dot.h"
+#include "common/dots.h"
 
-#include <qkern/blocks.h>
-
-#include "common/bytes.h"
-#include "common/kernels.h"
-#include "common/step.h"
-#include "dot.h"
-
+#define ROWS_TOGETHER 1 /* in DOT_ALONE */
+#define PREFETCH_BYTES 4096
 #define GROUP_ROWS 64
 
-/* The float steps of four units of two rows. */
+/* Four values in each lane. */
 typedef float f8 __attribute__((vector_size(32)));
-typedef int32_t i8x __attribute__((vector_size(32)));
+
+ALWAYS_INLINE f4 f8_low(f8 v)
+{
+    return (f4)_mm256_castps256_ps128((__m256)v);
+}
+
+ALWAYS_INLINE f4 f8_high(f8 v)
+{
+    return (f4)_mm256_extractf128_ps((__m256)v, 1);
+}
 
 #define PAIR_ROWS(name, activation, PREPARED, PREPARE, VALUE)                                      \
     ALWAYS_INLINE f8 name##_pair(f8 p, uint64_t units, const uint8_t *row0, const uint8_t *row1,   \
@@ -85,8 +89,8 @@ typedef int32_t i8x __attribute__((vector_size(32)));
                 }                                                                                  \
             }                                                                                      \
             for (uint64_t i = 0; i < pairs; i++) {                                                 \
-                out[2 * i] = f4_partials_total((f4)_mm256_castps256_ps128((__m256)p[i]));          \
-                out[2 * i + 1] = f4_partials_total((f4)_mm256_extractf128_ps((__m256)p[i], 1));    \
+                out[2 * i] = f4_partials_total(f8_low(p[i]));                                      \
+                out[2 * i + 1] = f4_partials_total(f8_high(p[i]));                                 \
             }                                                                                      \
             out += 2 * pairs;                                                                      \
             w += 2 * pairs * row_stride;                                                           \
@@ -148,5 +152,23 @@ ALWAYS_INLINE __m128i words_of_four(const void *a, const void *b, const void *c,
 #define F8_BEFORE(a, b, member)                                                                    \
     ((f8)_mm256_cvtph_ps(                                                                          \
         _mm_unpackhi_epi64(WORDS_OF_FOUR(a, member - 2), WORDS_OF_FOUR(b, member - 2))))
+
+/* Of four blocks that begin with two f16: the first ones, then the second ones. */
+#define HEADS(w) ((f8)_mm256_cvtph_ps(WORDS_OF_FOUR(w, d)))
+
+/* STEP_MINIMUM of heads: scales in the lower lane, minimums and sums in the upper. */
+ALWAYS_INLINE f4 step_minimum_both(f8 w, f8 x, i4 s)
+{
+    const f8 product = w * x;
+    return f8_low(product) * f4_from_i4(s) + f8_high(product);
+}
+
+/* STEP_K_MINIMUM: sums of products in the lower lane, of minimums in the upper. */
+ALWAYS_INLINE f4 step_k_minimum_both(f8 w, f4 dx, __m256i sums)
+{
+    const f8 x = (f8)_mm256_set_m128((__m128)dx, (__m128)dx);
+    const f8 product = (x * w) * f8_from_i32(sums);
+    return f8_low(product) - f8_high(product);
+}
 
 #endif
