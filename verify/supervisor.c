@@ -654,8 +654,9 @@ static bool plan_tell(verify_run *run, const char *line, struct verify_event *ev
 {
     static const char part_of_plan[] = "kernel\t", note[] = "note\t";
 
-    if (!run->announced && run->loaded && strncmp(line, part_of_plan, sizeof part_of_plan - 1) &&
-        strncmp(line, note, sizeof note - 1)) {
+    if (!run->announced && run->loaded &&
+        strncmp(line, part_of_plan, sizeof part_of_plan - 1) != 0 &&
+        strncmp(line, note, sizeof note - 1) != 0) {
         run->announced = true;
         event->kind = VERIFY_PLUGIN;
         return true;

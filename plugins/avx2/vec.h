@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#include "common/half.h"
+#include "common/bytes.h"
 #include "common/step.h"
 
 #define LANES 8
@@ -19,6 +19,11 @@ typedef __m256 vm; /* a truth for each lane */
 ALWAYS_INLINE vf vf_set(float v)
 {
     return _mm256_set1_ps(v);
+}
+
+ALWAYS_INLINE vf vf_set_f16(const void *p)
+{
+    return _mm256_cvtph_ps(_mm_set1_epi16(load_i16(p)));
 }
 
 ALWAYS_INLINE vf vf_load(const float *p)
@@ -155,11 +160,23 @@ ALWAYS_INLINE vf vf_from_i32(vi v)
     return _mm256_cvtepi32_ps((__m256i)v);
 }
 
-/* The signed bytes k * LANES and following. */
-ALWAYS_INLINE vi vi_widen(vb v, int k)
+ALWAYS_INLINE vf vf_from_bytes(vb v, int k)
 {
     const __m128i bytes = (__m128i)v;
-    return (vi)_mm256_cvtepi8_epi32(k == 0 ? bytes : _mm_unpackhi_epi64(bytes, bytes));
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(k == 0 ? bytes : _mm_unpackhi_epi64(bytes, bytes)));
+}
+
+/* Shifts of words: what crosses over to another byte is masked, or is not there. */
+
+ALWAYS_INLINE vb vb_bits(vb v, int at, int mask)
+{
+    return (vb)_mm_and_si128(_mm_srli_epi16((__m128i)v, at), _mm_set1_epi8((int8_t)mask));
+}
+
+ALWAYS_INLINE vb vb_left(vb v, int n)
+{
+    return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
 /* Byte i is 0xff if bit i is set. */
@@ -210,13 +227,11 @@ ALWAYS_INLINE void vf_transpose(vf v[LANES])
 /* Four f16, as f32. */
 ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
 {
-    uint16_t h[4];
-    memcpy(&h[0], a, 2);
-    memcpy(&h[1], b, 2);
-    memcpy(&h[2], c, 2);
-    memcpy(&h[3], d, 2);
-    return (f4)_mm_cvtph_ps(
-        _mm_set_epi16(0, 0, 0, 0, (int16_t)h[3], (int16_t)h[2], (int16_t)h[1], (int16_t)h[0]));
+    __m128i h = _mm_cvtsi32_si128(load_u16(a));
+    h = _mm_insert_epi16(h, load_u16(b), 1);
+    h = _mm_insert_epi16(h, load_u16(c), 2);
+    h = _mm_insert_epi16(h, load_u16(d), 3);
+    return (f4)_mm_cvtph_ps(h);
 }
 
 #endif

@@ -25,6 +25,12 @@ ALWAYS_INLINE __m512i bytes_512(int v)
     return _mm512_set1_epi8((char)v);
 }
 
+/* a | (b & mask) */
+ALWAYS_INLINE __m512i or_masked(__m512i a, __m512i b, int mask)
+{
+    return _mm512_ternarylogic_epi64(a, b, bytes_512(mask), 0xf8);
+}
+
 /*
  * Loads of at most `size` bytes: what lies behind them is not read, and is 0. Where size is a
  * constant and fills the register they are plain loads.
@@ -61,8 +67,8 @@ ALWAYS_INLINE __m512i in_register(__m512i v)
     return v;
 }
 
-/* The pointer, as if it were another: a compiler otherwise keeps one for each row, and runs out of
- * registers. */
+/* The same pointer, of which a compiler does not know that. Otherwise it keeps one for each row in
+ * a loop, and runs out of registers. */
 ALWAYS_INLINE const uint8_t *anew(const uint8_t *p)
 {
     __asm__("" : "+r"(p));

@@ -3,15 +3,16 @@
  * vec_dot and vec_dot_rows of the K types with AVX-512: a quarter of a block fills a vector. What
  * stands once in each block (scales, minimums, stored sums) is done for four blocks at once.
  */
+#include <qkern/blocks.h>
+
 #include "common/bytes.h"
 #include "common/kernels.h"
 #include "common/klayout.h"
 #include "dot.h"
 
-#include <qkern/blocks.h>
-
 /* The f16 at a member of four blocks. */
 #define F4_OF(b, member) f4_load_f16((b)[0]->member, (b)[1]->member, (b)[2]->member, (b)[3]->member)
+
 #define QUARTERS 4
 
 /* Lane u from the u-th address. */
@@ -39,12 +40,6 @@ ALWAYS_INLINE __m512i halves_load(const void *p)
         TIMES_4(low), TIMES_4(high)                                                                \
     }
 
-/* a | (b & mask) */
-ALWAYS_INLINE __m512i or_masked(__m512i a, __m512i b, int mask)
-{
-    return _mm512_ternarylogic_epi64(a, b, bytes_512(mask), 0xf8);
-}
-
 /* Activations: four blocks. */
 
 struct q8_K_four {
@@ -52,7 +47,7 @@ struct q8_K_four {
     f4 d;
 };
 
-/* If they are the same, one does for all. */
+/* If `same`, the four are one. */
 ALWAYS_INLINE struct q8_K_four q8_K_load(bool same, const struct qkern_block_q8_K *const x[4])
 {
     struct q8_K_four four = {.block = {x[0], x[1], x[2], x[3]}};
@@ -188,18 +183,17 @@ ALWAYS_INLINE __m512i block_sum(const __m512i codes[QUARTERS], const struct q8_K
         return lanes_total(lanes_added(s));                                                        \
     }
 
-/* min: as the stored sums, in words. */
+/* The minimums are words in the order of the stored sums. 16 * 63 * 32768 at most. */
 ALWAYS_INLINE i4 minimum_sums(const struct q8_K_four_sums *x, __m512i low, __m512i high)
 {
     return lanes_total(_mm512_dpwssd_epi32(_mm512_madd_epi16(x->low, low), x->high, high));
 }
 
-/* Bytes to the words of a q8_K_four_sums: word 0 of dword u in lane k is byte 16u + first + step *
- * k, word 1 the one `step - 1`... */
-#define WORD_OF(a) (a), 0
-#define MINS_2(a, b) WORD_OF(a), WORD_OF(b)
+/* A lane of minimums in the order of q8_K_four_sums: bytes a and b of each block's lane, as words.
+ */
+#define WORDS(a, b) (a), 0, (b), 0
 #define MINS_LANE(a, b)                                                                            \
-    MINS_2(a, b), MINS_2((a) + 16, (b) + 16), MINS_2((a) + 32, (b) + 32), MINS_2((a) + 48, (b) + 48)
+    WORDS(a, b), WORDS((a) + 16, (b) + 16), WORDS((a) + 32, (b) + 32), WORDS((a) + 48, (b) + 48)
 
 ALWAYS_INLINE __m512i bytes_to_words(b64 at, __m512i v)
 {

@@ -83,7 +83,7 @@ struct q8_sixteen {
 struct q8_four {
     struct q8_strip strip;
     __m512 d;
-    __m512 s; /* of Q8_1 */
+    __m512 s; /* of Q8_1; unused with Q8_0 */
 };
 
 /*
@@ -170,56 +170,56 @@ ALWAYS_INLINE struct codes nibbles(__m512i qs)
     };
 }
 
-/* qs of blocks 0 to 2 are at bytes first, first + block .. of w; those of block 3 are at `last`. */
-#define QS_OF_THREE(first, block)                                                                  \
-    {                                                                                              \
-        FROM_16(first), FROM_16((first) + (block)), FROM_16((first) + 2 * (block)), TIMES_16(0)    \
-    }
+/* Four blocks whose heads and codes all stand in the first 64 bytes, but for the codes of block 3.
+ */
+ALWAYS_INLINE struct codes q4_codes(struct heads *h, int j, h32 at, b64 qs, __m512i front,
+                                    __m128i last)
+{
+    heads_add(h, j, _mm512_permutexvar_epi16((__m512i)at, front));
+    return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front), last, 3));
+}
 
 ALWAYS_INLINE struct codes q4_0_codes(struct heads *h, int j, ptrdiff_t count,
                                       const struct qkern_block_q4_0 *w)
 {
     const h32 at = {HEADS_AT(0, 9, 18, 27)};
-    const b64 qs = QS_OF_THREE(2, 18);
-    const __m512i front = in_register(load_512(w, count * (ptrdiff_t)sizeof *w));
-    heads_add(h, j, _mm512_permutexvar_epi16((__m512i)at, front));
-    return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front),
-                                      load_128(w[3].qs, 16 * (count - 3)), 3));
+    const b64 qs = {FROM_16(2), FROM_16(20), FROM_16(38), TIMES_16(0)};
+    return q4_codes(h, j, at, qs, in_register(load_512(w, count * (ptrdiff_t)sizeof *w)),
+                    load_128(w[3].qs, 16 * (count - 3)));
 }
 
 ALWAYS_INLINE struct codes q4_1_codes(struct heads *h, int j, ptrdiff_t count,
                                       const struct qkern_block_q4_1 *w)
 {
     const h32 at = {HEADS_AT(0, 10, 20, 30), HEADS_AT(1, 11, 21, 31)};
-    const b64 qs = QS_OF_THREE(4, 20);
-    const __m512i front = in_register(load_512(w, count * (ptrdiff_t)sizeof *w));
-    heads_add(h, j, _mm512_permutexvar_epi16((__m512i)at, front));
-    return nibbles(_mm512_inserti32x4(_mm512_permutexvar_epi8((__m512i)qs, front),
-                                      load_128(w[3].qs, 16 * (count - 3)), 3));
+    const b64 qs = {FROM_16(4), FROM_16(24), FROM_16(44), TIMES_16(0)};
+    return q4_codes(h, j, at, qs, in_register(load_512(w, count * (ptrdiff_t)sizeof *w)),
+                    load_128(w[3].qs, 16 * (count - 3)));
 }
 
 /*
- * Q5: the fifth bits of a block, a word of 32 bits, stand in each half lane twice. A rotation of
- * the half lane brings bit e of the word to bit 4 of byte e % 16.
+ * The fifth bits of a block, a word of 32 bits, stand in each half of its lane twice. A rotation
+ * of the half by e - 4 brings bit e of the word to bit 4 of byte e % 16.
  */
 ALWAYS_INLINE struct codes fifth_bits_added(struct codes w, __m512i qh)
 {
-    const b64 to_low = {60, 61, 62, 63, FROM_4(0), FROM_4(4), FROM_4(8),
-                        60, 61, 62, 63, FROM_4(0), FROM_4(4), FROM_4(8),
-                        60, 61, 62, 63, FROM_4(0), FROM_4(4), FROM_4(8),
-                        60, 61, 62, 63, FROM_4(0), FROM_4(4), FROM_4(8)};
-    const b64 to_high = {FROM_16(12), FROM_16(12), FROM_16(12), FROM_16(12)};
-    const __m512i bit = bytes_512(16);
+#define LOW_LANE FROM_4(60), FROM_4(0), FROM_4(4), FROM_4(8)
+    const b64 low = {LOW_LANE, LOW_LANE, LOW_LANE, LOW_LANE};
+    const b64 high = {FROM_16(12), FROM_16(12), FROM_16(12), FROM_16(12)};
+#undef LOW_LANE
     return (struct codes){
-        /* w | (bits & 16) */
-        .low = _mm512_ternarylogic_epi64(w.low, _mm512_multishift_epi64_epi8((__m512i)to_low, qh),
-                                         bit, 0xf8),
-        .high = _mm512_ternarylogic_epi64(
-            w.high, _mm512_multishift_epi64_epi8((__m512i)to_high, qh), bit, 0xf8),
+        .low = or_masked(w.low, _mm512_multishift_epi64_epi8((__m512i)low, qh), 16),
+        .high = or_masked(w.high, _mm512_multishift_epi64_epi8((__m512i)high, qh), 16),
     };
 }
 
 #define TWICE_FROM_4(v) FROM_4(v), FROM_4(v), FROM_4(v), FROM_4(v)
+
+ALWAYS_INLINE struct codes q5_codes(struct heads *h, int j, h32 at, b64 qh, b64 qs, struct strip s)
+{
+    heads_add(h, j, words_taken(&s, at));
+    return fifth_bits_added(nibbles(bytes_taken(&s, qs)), bytes_taken(&s, qh));
+}
 
 ALWAYS_INLINE struct codes q5_0_codes(struct heads *h, int j, ptrdiff_t count,
                                       const struct qkern_block_q5_0 *w)
@@ -229,9 +229,7 @@ ALWAYS_INLINE struct codes q5_0_codes(struct heads *h, int j, ptrdiff_t count,
     const b64 qh = {TWICE_FROM_4(2), TWICE_FROM_4(24), TWICE_FROM_4(BACK_BYTE(22)),
                     TWICE_FROM_4(BACK_BYTE(44))};
     const b64 qs = {FROM_16(6), FROM_16(28), FROM_16(BACK_BYTE(26)), FROM_16(BACK_BYTE(48))};
-    const struct strip s = strip_load(count, w, sizeof *w, 24);
-    heads_add(h, j, words_taken(&s, at));
-    return fifth_bits_added(nibbles(bytes_taken(&s, qs)), bytes_taken(&s, qh));
+    return q5_codes(h, j, at, qh, qs, strip_load(count, w, sizeof *w, 24));
 }
 
 ALWAYS_INLINE struct codes q5_1_codes(struct heads *h, int j, ptrdiff_t count,
@@ -243,9 +241,7 @@ ALWAYS_INLINE struct codes q5_1_codes(struct heads *h, int j, ptrdiff_t count,
     const b64 qh = {TWICE_FROM_4(4), TWICE_FROM_4(28), TWICE_FROM_4(BACK_BYTE(20)),
                     TWICE_FROM_4(BACK_BYTE(44))};
     const b64 qs = {FROM_16(8), FROM_16(32), FROM_16(BACK_BYTE(24)), FROM_16(BACK_BYTE(48))};
-    const struct strip s = strip_load(count, w, sizeof *w, 32);
-    heads_add(h, j, words_taken(&s, at));
-    return fifth_bits_added(nibbles(bytes_taken(&s, qs)), bytes_taken(&s, qh));
+    return q5_codes(h, j, at, qh, qs, strip_load(count, w, sizeof *w, 32));
 }
 
 ALWAYS_INLINE struct codes q8_0_codes(struct heads *h, int j, ptrdiff_t count,

@@ -32,7 +32,9 @@
  * real: the other pointers are to a block of zeros. Its value is +0, and a partial is never -0, for
  * it starts at +0 and only a sum of two -0 is -0; so adding it changes nothing.
  *
- * DOTS(name, activation, FOUR, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows:
+ * DOTS(name, activation, FOUR, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows; DOT_ALONE
+ * defines only name_vec_dot, for a plugin that has another way with rows, and DOTS_WALK with
+ * DOTS_OF_ROWS only name_vec_dot_rows:
  *
  *   struct FOUR
  *   struct FOUR LOAD(int count, const struct qkern_block_ACTIVATION *const x[4])
@@ -102,6 +104,10 @@
         for (; rows > 0; rows--, out++, w += row_stride)                                           \
             name##_dots(1, true, units, out, w, row_stride, activations);                          \
     }
+
+#define DOT_ALONE(name, activation, FOUR, LOAD, VALUE)                                             \
+    DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                                 \
+    DOTS_OF_A_ROW(name, activation)
 
 #define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
     DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                                 \

@@ -11,10 +11,10 @@
  * for Q2_K .. Q6_K: the sum over groups of scale times sum of code times code, offsets taken off,
  * and for Q2_K, Q4_K and Q5_K the sum of minimum times stored sum.
  *
- * A plugin that has not all of that, or sees activations otherwise, also defines
+ * K_DOTS is what of dots.h makes the entries, DOTS if it is not defined. A plugin that has not all
+ * types, or sees activations otherwise, also defines
  *
  *   K_TYPES(MINIMUM, SCALE)   the types: MINIMUM(NAME) or SCALE(NAME) for each
- *   K_DOTS                    what of dots.h makes their entries; DOTS makes both
  *   K_FOUR, K_LOAD            the struct of four activation blocks with f4 d, and what loads it
  *   K_UNIT(x, u)              what NAME_sum and NAME_min see of unit u of such a struct
  */
@@ -26,9 +26,12 @@
 
 #define UNIT_q8_K K_ELEMENTS
 
+#ifndef K_DOTS
+#define K_DOTS DOTS
+#endif
+
 #ifndef K_TYPES
 #define K_TYPES(MINIMUM, SCALE) MINIMUM(q2_K) SCALE(q3_K) MINIMUM(q4_K) MINIMUM(q5_K) SCALE(q6_K)
-#define K_DOTS DOTS
 #define K_FOUR q8_K_four
 #define K_LOAD q8_K_load
 #define K_UNIT(x, u) ((x)->block[u])
@@ -52,8 +55,8 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
                                   const struct K_FOUR *x)                                          \
     {                                                                                              \
         k_acc s[4];                                                                                \
-        for (int u = 0; u < count; u++)                                                            \
-            s[u] = name##_sum(w[u], K_UNIT(x, u));                                                 \
+        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++) s[u] =                             \
+            name##_sum(w[u], K_UNIT(x, u));                                                        \
         for (int u = count; u < 4; u++)                                                            \
             s[u] = k_acc_zero();                                                                   \
         return step_scale_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]));                  \
@@ -66,7 +69,8 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
     {                                                                                              \
         k_acc s[4];                                                                                \
         k_acc m[4];                                                                                \
-        for (int u = 0; u < count; u++) {                                                          \
+        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++)                                    \
+        {                                                                                          \
             s[u] = name##_sum(w[u], K_UNIT(x, u));                                                 \
             m[u] = name##_min(w[u], K_UNIT(x, u));                                                 \
         }                                                                                          \

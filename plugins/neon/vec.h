@@ -6,7 +6,7 @@
 #include <arm_neon.h>
 #include <stdint.h>
 
-#include "common/half.h"
+#include "common/bytes.h"
 #include "common/step.h"
 
 #define LANES 4
@@ -19,6 +19,11 @@ typedef uint32x4_t vm;
 ALWAYS_INLINE vf vf_set(float v)
 {
     return vdupq_n_f32(v);
+}
+
+ALWAYS_INLINE vf vf_set_f16(const void *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(load_u16(p))));
 }
 
 ALWAYS_INLINE vf vf_load(const float *p)
@@ -159,11 +164,21 @@ ALWAYS_INLINE vf vf_from_bits(vi v)
     return vreinterpretq_f32_s32(v);
 }
 
-ALWAYS_INLINE vi vi_widen(vb v, int k)
+ALWAYS_INLINE vf vf_from_bytes(vb v, int k)
 {
     const int8x16_t bytes = vreinterpretq_s8_u8(v);
     const int16x8_t words = vmovl_s8(k < 2 ? vget_low_s8(bytes) : vget_high_s8(bytes));
-    return vmovl_s16(k % 2 == 0 ? vget_low_s16(words) : vget_high_s16(words));
+    return vcvtq_f32_s32(vmovl_s16(k % 2 == 0 ? vget_low_s16(words) : vget_high_s16(words)));
+}
+
+ALWAYS_INLINE vb vb_bits(vb v, int at, int mask)
+{
+    return vandq_u8(vshlq_u8(v, vdupq_n_s8((int8_t)-at)), vdupq_n_u8((uint8_t)mask));
+}
+
+ALWAYS_INLINE vb vb_left(vb v, int n)
+{
+    return vshlq_u8(v, vdupq_n_s8((int8_t)n));
 }
 
 ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])

@@ -24,9 +24,8 @@ int kernels_found(void);
 uint32_t kernel_count(void);
 const struct qkern_kernel *kernel_at(uint32_t index);
 
-/* The kernel of a type, NULL if there is none. */
+/* The kernel of a type, NULL if there is none; by its name, too, "q4_K" in any case. */
 const struct qkern_kernel *kernel_of(uint32_t type);
-/* By its name, "q4_K" in any case. */
 const struct qkern_kernel *kernel_named(const char *name);
 
 /* size bytes that end at a page without access, or start behind one. */

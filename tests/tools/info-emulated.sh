@@ -37,7 +37,11 @@ on() {
             bad=1
         fi
     done
+<<<<<<< HEAD
+    grep -qE '^ *Q4_K( +[a-z0-9]+ [0-9.]+){5} *$' <<<"$output" || {
+=======
     grep -qE '^ *Q4_K +[a-z0-9]+ [0-9.]+ +[a-z0-9]+' <<<"$output" || {
+>>>>>>> arm
         echo "FAILED: $emulator -cpu $cpu: no kernel is chosen for Q4_K" >&2
         bad=1
     }

@@ -78,10 +78,10 @@ compiled_features() {
     done < <(feature_list)
 }
 
-# Drops what every CPU of the architecture has; and RDM, which comes with Armv8.1 and all that needs
-# it: the instructions tell whether it is used.
+# Drops what every CPU of the architecture has; and what compilers may use along with other features,
+# RDM with all that needs Armv8.1, FMA (clang) with AVX-512: the instructions tell that it is not used.
 beyond_the_baseline() {
-    grep -vxE 'sse2|asimd|rdm' | sort || true
+    grep -vxE 'sse2|asimd|rdm|fma' | sort || true
 }
 
 check_exports() { # allowed libraries
