@@ -11,8 +11,9 @@
  * for Q2_K .. Q6_K: the sum over groups of scale times sum of code times code, offsets taken off,
  * and for Q2_K, Q4_K and Q5_K the sum of minimum times stored sum.
  *
- * K_DOTS is what of dots.h makes the entries, DOTS if it is not defined. A plugin that has not all
- * types, or sees activations otherwise, also defines
+ * K_DOTS is what of dots.h makes the entries, DOTS if it is not defined; K_UNROLLED stands before
+ * the loop over four units, and unrolls it if it is not defined. A plugin that has not all types,
+ * or sees activations otherwise, also defines
  *
  *   K_TYPES(MINIMUM, SCALE)   the types: MINIMUM(NAME) or SCALE(NAME) for each
  *   K_FOUR, K_LOAD            the struct of four activation blocks with f4 d, and what loads it
@@ -28,6 +29,9 @@
 
 #ifndef K_DOTS
 #define K_DOTS DOTS
+#endif
+#ifndef K_UNROLLED
+#define K_UNROLLED _Pragma("GCC unroll 4")
 #endif
 
 #ifndef K_TYPES
@@ -55,8 +59,7 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
                                   const struct K_FOUR *x)                                          \
     {                                                                                              \
         k_acc s[4];                                                                                \
-        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++) s[u] =                             \
-            name##_sum(w[u], K_UNIT(x, u));                                                        \
+        K_UNROLLED for (int u = 0; u < count; u++) s[u] = name##_sum(w[u], K_UNIT(x, u));          \
         for (int u = count; u < 4; u++)                                                            \
             s[u] = k_acc_zero();                                                                   \
         return step_scale_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]));                  \
@@ -69,7 +72,7 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
     {                                                                                              \
         k_acc s[4];                                                                                \
         k_acc m[4];                                                                                \
-        _Pragma("GCC unroll 4") for (int u = 0; u < count; u++)                                    \
+        K_UNROLLED for (int u = 0; u < count; u++)                                                 \
         {                                                                                          \
             s[u] = name##_sum(w[u], K_UNIT(x, u));                                                 \
             m[u] = name##_min(w[u], K_UNIT(x, u));                                                 \

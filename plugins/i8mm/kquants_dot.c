@@ -18,6 +18,7 @@
 
 #define ROWS_TOGETHER 8
 #define PREFETCH_BYTES 4096
+#define K_UNROLLED /* as in the neon plugin */
 
 /* The first and the last eight of 32 bytes. */
 ALWAYS_INLINE uint8x16_t outer_bytes(const void *p)

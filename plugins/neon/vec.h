@@ -227,13 +227,20 @@ ALWAYS_INLINE i4 totals(const int32x4_t s[4])
     return (i4)vpaddq_s32(vpaddq_s32(s[0], s[1]), vpaddq_s32(s[2], s[3]));
 }
 
+ALWAYS_INLINE uint16_t two_bytes(const void *p)
+{
+    uint16_t h;
+    memcpy(&h, p, sizeof h);
+    return h;
+}
+
 /* Four f16, as f32. */
 ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
 {
-    uint16x4_t h = vld1_dup_u16(a);
-    h = vld1_lane_u16(b, h, 1);
-    h = vld1_lane_u16(c, h, 2);
-    h = vld1_lane_u16(d, h, 3);
+    uint16x4_t h = vdup_n_u16(two_bytes(a));
+    h = vset_lane_u16(two_bytes(b), h, 1);
+    h = vset_lane_u16(two_bytes(c), h, 2);
+    h = vset_lane_u16(two_bytes(d), h, 3);
     return (f4)vcvt_f32_f16(vreinterpret_f16_u16(h));
 }
 
