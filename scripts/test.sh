@@ -57,7 +57,7 @@ STAGES=(
     "valgrind  the unit tests under valgrind's memcheck"
     "fuzz      each fuzzer for QKERN_FUZZ_SECONDS, under ASan and UBSan"
     "coverage  branch coverage of host/ and gguf/ above 90 %"
-    "cpus      qkern info tells the truth on the CPUs that QEMU plays"
+    "cpus      qkern info tells the truth on the CPUs that QEMU plays, and chooses the right plugins"
     "aarch64   cross build for 64-bit Arm; tests and qkern info under QEMU"
 )
 
@@ -157,6 +157,7 @@ stage_cpus() {
     configure release
     build release
     tests/tools/info-emulated.sh build
+    tests/selection/selection.sh build build/tests/selection/machines
 }
 
 stage_aarch64() {

@@ -23,8 +23,6 @@
 
 #define WORKER_BESIDE "qkern/qkern-verify" /* as the folder qkern/plugins is */
 
-extern char **environ;
-
 /* --- the program ------------------------------------------------------------------------------ */
 
 /* The file that holds libqkern: the library, or the program that it is linked into. */
@@ -155,7 +153,10 @@ qkern_status child_start(struct child *child, const char *const *words, qkern_er
         close(output[1]);
         return error_set(error, QKERN_E_IO, QKERN_NO_INDEX, "a pipe: %s", strerror(failed));
     }
-    failed = spawn(&child->pid, words, output[1], complaints[1]);
+    /* An emulator may lose what posix_spawn says of a program that is not there. */
+    failed = strchr(words[0], '/') != NULL && access(words[0], X_OK) != 0
+                 ? errno
+                 : spawn(&child->pid, words, output[1], complaints[1]);
     close(output[1]);
     close(complaints[1]);
     child->output = output[0];
@@ -204,7 +205,7 @@ static void complaint_read(struct child *child)
     if (size == 0 || (size < 0 && errno != EINTR && errno != EAGAIN))
         pipe_close(&child->complaints);
     for (ssize_t i = 0; i < size && child->complained + 1 < sizeof child->complaint; i++)
-        child->complaint[child->complained++] = part[i] == '\0' ? '?' : part[i];
+        child->complaint[child->complained++] = (char)(part[i] == '\0' ? '?' : part[i]);
 }
 
 bool child_wait(struct child *child, int milliseconds)

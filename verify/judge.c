@@ -24,7 +24,7 @@ bool judge_open(struct judge *j, const qkern *q, uint64_t seed, uint32_t repeat)
     j->source[IN1] = calloc(1, MEMORY_BYTES);
     j->expected = calloc(1, MEMORY_BYTES);
     return j->source[IN0] != NULL && j->source[IN1] != NULL && j->expected != NULL &&
-           guarded_create(&j->stripes, 2 * ROWS_MAX * j->stripe_pages * page_size()) &&
+           guarded_create(&j->stripes, (size_t)2 * ROWS_MAX * j->stripe_pages * page_size()) &&
            guarded_stripe(&j->stripes, j->stripe_pages) && machine_open(&j->machine, q);
 }
 
@@ -179,7 +179,8 @@ bool step_memory(struct judge *j, make_fn make)
 /* Another rounding mode has other results: only what must not change is looked at then. */
 bool step_state(struct judge *j, make_fn make)
 {
-    const uint64_t n = (j->kernel->block_elements == 1 ? 41 : 5) * j->kernel->block_elements;
+    const uint64_t n =
+        (uint64_t)(j->kernel->block_elements == 1 ? 41 : 5) * j->kernel->block_elements;
 
     judge_step(j, "state");
     for (int mode = 0; mode < FP_MODES; mode++) {

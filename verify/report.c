@@ -31,7 +31,7 @@ static void put_text(struct line *line, const char *text)
         const char *special = strchr("\t\n\\", *text);
         if (special != NULL) {
             put_character(line, '\\');
-            put_character(line, *special == '\t' ? 't' : *special == '\n' ? 'n' : '\\');
+            put_character(line, (char)(*special == '\t' ? 't' : *special == '\n' ? 'n' : '\\'));
         } else {
             put_character(line, *text);
         }

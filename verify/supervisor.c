@@ -654,8 +654,9 @@ static bool plan_tell(verify_run *run, const char *line, struct verify_event *ev
 {
     static const char part_of_plan[] = "kernel\t", note[] = "note\t";
 
-    if (!run->announced && run->loaded && strncmp(line, part_of_plan, sizeof part_of_plan - 1) &&
-        strncmp(line, note, sizeof note - 1)) {
+    if (!run->announced && run->loaded &&
+        strncmp(line, part_of_plan, sizeof part_of_plan - 1) != 0 &&
+        strncmp(line, note, sizeof note - 1) != 0) {
         run->announced = true;
         event->kind = VERIFY_PLUGIN;
         return true;
@@ -738,11 +739,11 @@ qkern_status verify_plugin(const struct verify_options *options, verify_report_f
     struct verify_event event = {.kind = VERIFY_IDLE};
     verify_run *run = NULL;
     qkern_status status = verify_begin(options, &run, error);
-    bool go_on = true;
+    bool wanted = true;
 
-    while (status == QKERN_OK && go_on && event.kind != VERIFY_END) {
+    while (status == QKERN_OK && wanted && event.kind != VERIFY_END) {
         status = verify_next(run, &event, error);
-        go_on = status != QKERN_OK || event.kind == VERIFY_IDLE || report(context, &event);
+        wanted = status != QKERN_OK || event.kind == VERIFY_IDLE || report(context, &event);
     }
     verify_end(run);
     return status;

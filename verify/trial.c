@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One call of a kernel in guarded memory, and everything that can be wrong with it. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -5,8 +5,9 @@
  *
  * The child is the program qkern-verify (the worker). It loads the plugin with libqkern's own
  * checks, so nothing of a file is mapped that a host would refuse. Here is what starts it, limits
- * its time and reads its results. No call prints, changes signal handlers or keeps anything global;
- * each run belongs to one thread at a time, any number of runs may go on at once.
+ * its time and reads its results; on Linux it ends with the thread that began the run. No call
+ * prints, changes signal handlers or keeps anything global; each run belongs to one thread at a
+ * time, any number of runs may go on at once.
  */
 #ifndef QKERN_VERIFY_H
 #define QKERN_VERIFY_H

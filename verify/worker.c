@@ -191,6 +191,7 @@ int main(int argc, char **argv)
     if (record.stage != QKERN_STAGE_READY || record.status != (uint32_t)QKERN_OK) {
         report_refused(&record);
         report_end();
+        qkern_close(q, NULL);
         return WORKER_DONE;
     }
     report_plugin(&record);
@@ -200,5 +201,6 @@ int main(int argc, char **argv)
         report_note("how much stack is used is not judged: this build is instrumented");
     kernels_judge(&judge, q, index, &wishes);
     report_end();
+    qkern_close(q, NULL);
     return WORKER_DONE;
 }

@@ -108,8 +108,8 @@ int main(void)
         return fail(&error);
     for (int i = 0; i < ROWS * N; i++)
         x[i] = sinf((float)i * 0.37f);
-    if (qkern_quantize(q, QKERN_TYPE_Q4_0, ROWS * N, x, weights, sizeof weights, &error) !=
-            QKERN_OK ||
+    if (qkern_quantize(q, QKERN_TYPE_Q4_0, sizeof x / sizeof x[0], x, weights, sizeof weights,
+                       &error) != QKERN_OK ||
         qkern_quantize(q, QKERN_TYPE_Q8_0, N, x, activations, sizeof activations, &error) !=
             QKERN_OK)
         return fail(&error);
@@ -117,7 +117,7 @@ int main(void)
     matrix.type = QKERN_TYPE_Q4_0;
     matrix.n = N;
     matrix.rows = ROWS;
-    matrix.row_stride = ROW_BYTES;
+    matrix.row_stride = sizeof weights / ROWS;
     matrix.weights = weights;
     matrix.weights_bytes = sizeof weights;
     if (qkern_matvec(q, &matrix, activations, sizeof activations, alone, NULL, &error) != QKERN_OK)

@@ -46,11 +46,11 @@ static struct slot *thread_slot(struct pin_table *table)
 
 /* --- beginning -------------------------------------------------------------------------------- */
 
-/* What the end of a pin needs. */
+/* What the end of a pin needs. Apart, lest a compiler write both at once, across a cache line. */
 static inline void pin_fill(qkern_pin *pin, struct slot *slot, uint64_t owner)
 {
     pin->opaque[0] = (uint64_t)(uintptr_t)slot;
-    pin->opaque[1] = owner;
+    pin->opaque[2] = owner;
 }
 
 /* To be read after the slot says that there is a pin. */
@@ -152,7 +152,7 @@ void qkern_pin_end(qkern_pin *pin)
     if (pin == NULL || pin->generation == NULL)
         return;
     struct slot *slot = (struct slot *)(uintptr_t)pin->opaque[0];
-    const uint64_t owner = pin->opaque[1];
+    const uint64_t owner = pin->opaque[2];
 
     pin->generation = NULL;
     if (atomic_load_explicit(&slot->owner, memory_order_relaxed) == owner &&

@@ -21,7 +21,9 @@ struct pin_table {
     uint64_t id;            /* of the table: never used again */
     bool ordered;           /* readers order by themselves */
     const struct barrier_source *barrier;
-    struct slot shared; /* its `nested` counts pins of threads for whose slot there was no memory */
+    /* `nested` counts the pins of threads for whose slot there was no memory. They note no epoch:
+       while there are any, nothing is known to be idle. */
+    struct slot shared;
     struct slot_table slots;
 };
 

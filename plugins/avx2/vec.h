@@ -21,6 +21,11 @@ ALWAYS_INLINE vf vf_set(float v)
     return _mm256_set1_ps(v);
 }
 
+ALWAYS_INLINE vf vf_set_f16(const void *p)
+{
+    return _mm256_cvtph_ps(_mm_set1_epi16(load_i16(p)));
+}
+
 ALWAYS_INLINE vf vf_load(const float *p)
 {
     return _mm256_loadu_ps(p);
@@ -155,11 +160,23 @@ ALWAYS_INLINE vf vf_from_i32(vi v)
     return _mm256_cvtepi32_ps((__m256i)v);
 }
 
-/* The signed bytes k * LANES and following. */
-ALWAYS_INLINE vi vi_widen(vb v, int k)
+ALWAYS_INLINE vf vf_from_bytes(vb v, int k)
 {
     const __m128i bytes = (__m128i)v;
-    return (vi)_mm256_cvtepi8_epi32(k == 0 ? bytes : _mm_unpackhi_epi64(bytes, bytes));
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(k == 0 ? bytes : _mm_unpackhi_epi64(bytes, bytes)));
+}
+
+/* Shifts of words: what crosses over to another byte is masked, or is not there. */
+
+ALWAYS_INLINE vb vb_bits(vb v, int at, int mask)
+{
+    return (vb)_mm_and_si128(_mm_srli_epi16((__m128i)v, at), _mm_set1_epi8((int8_t)mask));
+}
+
+ALWAYS_INLINE vb vb_left(vb v, int n)
+{
+    return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
 /* Byte i is 0xff if bit i is set. */

@@ -6,7 +6,8 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#include "common/half.h"
+#include "common/bytes.h"
+#include "common/step.h"
 
 #define LANES 16
 
@@ -18,6 +19,11 @@ typedef __mmask16 vm;
 ALWAYS_INLINE vf vf_set(float v)
 {
     return _mm512_set1_ps(v);
+}
+
+ALWAYS_INLINE vf vf_set_f16(const void *p)
+{
+    return _mm512_cvtph_ps(_mm256_set1_epi16(load_i16(p)));
 }
 
 ALWAYS_INLINE vf vf_load(const float *p)
@@ -148,10 +154,22 @@ ALWAYS_INLINE vf vf_from_bits(vi v)
     return (vf)v;
 }
 
-ALWAYS_INLINE vi vi_widen(vb v, int k)
+ALWAYS_INLINE vf vf_from_bytes(vb v, int k)
 {
     (void)k;
-    return (vi)_mm512_cvtepi8_epi32((__m128i)v);
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32((__m128i)v));
+}
+
+/* Shifts of words: what crosses over to another byte is masked, or is not there. */
+
+ALWAYS_INLINE vb vb_bits(vb v, int at, int mask)
+{
+    return (vb)_mm_and_si128(_mm_srli_epi16((__m128i)v, at), _mm_set1_epi8((int8_t)mask));
+}
+
+ALWAYS_INLINE vb vb_left(vb v, int n)
+{
+    return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
 ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
@@ -194,6 +212,18 @@ ALWAYS_INLINE void vf_transpose(vf v[LANES])
         v[i + 4] = _mm512_shuffle_f32x4(a[i + 4], a[i + 12], 0x88);
         v[i + 12] = _mm512_shuffle_f32x4(a[i + 4], a[i + 12], 0xdd);
     }
+}
+
+/* Four f16, as f32. */
+ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
+{
+    uint16_t h[4];
+    memcpy(&h[0], a, 2);
+    memcpy(&h[1], b, 2);
+    memcpy(&h[2], c, 2);
+    memcpy(&h[3], d, 2);
+    return (f4)_mm_cvtph_ps(
+        _mm_set_epi16(0, 0, 0, 0, (int16_t)h[3], (int16_t)h[2], (int16_t)h[1], (int16_t)h[0]));
 }
 
 #endif

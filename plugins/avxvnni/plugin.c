@@ -5,11 +5,9 @@
  */
 #include "common/table.h"
 
-KERNEL_TYPES_32(KERNEL_DOTS)
-KERNEL_TYPES_K(KERNEL_DOTS)
+INTEGER_DOT_TYPES(KERNEL_DOTS)
 
-static const struct qkern_kernel *const kernels[] = {KERNEL_TYPES_32(KERNEL_POINTER)
-                                                         KERNEL_TYPES_K(KERNEL_POINTER)};
+static const struct qkern_kernel *const kernels[] = {INTEGER_DOT_TYPES(KERNEL_POINTER)};
 
 QKERN_PLUGIN(kernels, NULL,
              QKERN_MANIFEST("avxvnni", QKERN_PLUGIN_VERSION, 0, QKERN_TIER_AVXVNNI,

@@ -20,13 +20,16 @@
     KERNEL_TYPES_K(X)                                                                              \
     X(Q8_K, q8_K, IGNORES, LACKS)
 
-/* Those with dot products of bytes. */
+/* Those whose vec_dot sums products of codes, which is all that some plugins have. */
+#define INTEGER_DOT_TYPES(X) KERNEL_TYPES_32(X) KERNEL_TYPES_K(X)
+
 #define KERNEL_TYPES_32(X)                                                                         \
     X(Q4_0, q4_0, USES, HAS)                                                                       \
     X(Q4_1, q4_1, USES, HAS)                                                                       \
     X(Q5_0, q5_0, USES, HAS)                                                                       \
     X(Q5_1, q5_1, USES, HAS)                                                                       \
     X(Q8_0, q8_0, IGNORES, HAS)
+
 #define KERNEL_TYPES_K(X)                                                                          \
     X(Q2_K, q2_K, USES, HAS)                                                                       \
     X(Q3_K, q3_K, USES, HAS)                                                                       \

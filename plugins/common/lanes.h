@@ -7,6 +7,7 @@
  *
  *   vf                       LANES floats; + - * / are the operators
  *   vf_set, vf_load, vf_store
+ *   vf_set_f16(p)            the f16 at p in all lanes
  *   vf_max, vf_min           a > b ? a : b and a < b ? a : b, so b where one is NaN
  *   vf_clamp(v, low, high)   v within [low, high]; NaN gives low
  *   vf_abs, vf_sqrt
@@ -24,8 +25,10 @@
  *   vi_from_f32, vf_from_i32 toward zero; exact where it can be
  *   vi_bits, vf_from_bits    the same bits
  *
- *   vb                       16 bytes; + - & | << >> are the operators, of unsigned bytes
- *   vi_widen(v, k)           the signed bytes k * LANES and following
+ *   vb                       16 bytes; + - & | are the operators
+ *   vb_bits(v, at, mask)     v >> at & mask of each byte; mask is no longer than what is left
+ *   vb_left(v, n)            v << n of each byte, where it loses no bits
+ *   vf_from_bytes(v, k)      the signed bytes k * LANES and following
  *   vb_narrow(q)             the low bytes of the 16 integers of -128 .. 255 in q[0], q[1], ...
  *   vb_from_bits(bits)       byte i is 0xff if bit i is set, else 0
  *   vb_sign_bits(v)          bit i is the highest of byte i
@@ -57,19 +60,19 @@ ALWAYS_INLINE void vb_store(void *p, vb v)
 ALWAYS_INLINE void lanes_values(vb code, vf d, float *y)
 {
     for (int k = 0; k < 16 / LANES; k++)
-        vf_store(y + k * LANES, vf_from_i32(vi_widen(code, k)) * d);
+        vf_store(y + k * LANES, vf_from_bytes(code, k) * d);
 }
 
 ALWAYS_INLINE void lanes_values_plus(vb code, vf d, vf m, float *y)
 {
     for (int k = 0; k < 16 / LANES; k++)
-        vf_store(y + k * LANES, vf_from_i32(vi_widen(code, k)) * d + m);
+        vf_store(y + k * LANES, vf_from_bytes(code, k) * d + m);
 }
 
 ALWAYS_INLINE void lanes_values_less(vb code, vf d, vf m, float *y)
 {
     for (int k = 0; k < 16 / LANES; k++)
-        vf_store(y + k * LANES, vf_from_i32(vi_widen(code, k)) * d - m);
+        vf_store(y + k * LANES, vf_from_bytes(code, k) * d - m);
 }
 
 /*

@@ -119,10 +119,10 @@ ALWAYS_INLINE void minimum_search_weighted(struct k_shape shape, float sigma_fac
 static inline void q3_K_search(int blocks, const float *x, struct batch *f)
 {
     const int groups = blocks * K_ELEMENTS / 16;
-    for (int first = 0; first < groups; first += SEARCHED) {
-        vf v[TURNS * 16];
-        lanes_load(TURNS, 16, groups - first, 16, x + first * 16, v);
-        lanes_q3(TURNS, 16, 4, v, f->scale + first, f->L + first / LANES * 16);
+    for (int first = 0; first < groups; first += LANES) {
+        vf v[16];
+        lanes_load(1, 16, groups - first, 16, x + first * 16, v);
+        vf_store(f->scale + first, lanes_q3(16, 4, v, f->L + first / LANES * 16));
     }
     f->by_element = true;
 }
@@ -325,8 +325,8 @@ ALWAYS_INLINE void pack_pairs(const uint8_t code[K_ELEMENTS], uint8_t bytes[64])
 {
     for (int at = 0; at < 64; at += 16) {
         const uint8_t *c = code + at / 32 * 128 + at % 32;
-        vb_store(bytes + at, (vb_load(c) & 3) | ((vb_load(c + 32) & 3) << 2) |
-                                 ((vb_load(c + 64) & 3) << 4) | (vb_load(c + 96) << 6));
+        vb_store(bytes + at, (vb_load(c) & 3) | vb_left(vb_load(c + 32) & 3, 2) |
+                                 vb_left(vb_load(c + 64) & 3, 4) | vb_left(vb_load(c + 96) & 3, 6));
     }
 }
 
@@ -334,16 +334,16 @@ ALWAYS_INLINE void pack_nibbles(const uint8_t code[K_ELEMENTS], uint8_t bytes[12
 {
     for (int at = 0; at < 128; at += 16) {
         const uint8_t *c = code + at / 32 * 64 + at % 32;
-        vb_store(bytes + at, (vb_load(c) & 15) | (vb_load(c + 32) << 4));
+        vb_store(bytes + at, (vb_load(c) & 15) | vb_left(vb_load(c + 32) & 15, 4));
     }
 }
 
 ALWAYS_INLINE void pack_high_bits(const uint8_t code[K_ELEMENTS], int at, uint8_t bytes[32])
 {
     for (int l = 0; l < 32; l += 16) {
-        vb bits = (vb_load(code + l) >> at) & 1;
+        vb bits = vb_bits(vb_load(code + l), at, 1);
         for (int k = 1; k < 8; k++)
-            bits = bits | (((vb_load(code + 32 * k + l) >> at) & 1) << k);
+            bits = bits | vb_left(vb_bits(vb_load(code + 32 * k + l), at, 1), k);
         vb_store(bytes + l, bits);
     }
 }
@@ -354,9 +354,10 @@ ALWAYS_INLINE void pack_sixes(const uint8_t code[K_ELEMENTS], uint8_t low[128], 
         const uint8_t *c = code + at / 32 * 128 + at % 32;
         const vb a = vb_load(c), b = vb_load(c + 32), p = vb_load(c + 64), q = vb_load(c + 96);
         uint8_t *l = low + at / 32 * 64 + at % 32;
-        vb_store(l, (a & 15) | (p << 4));
-        vb_store(l + 32, (b & 15) | (q << 4));
-        vb_store(high + at, (a >> 4) | ((b >> 4) << 2) | ((p >> 4) << 4) | ((q >> 4) << 6));
+        vb_store(l, (a & 15) | vb_left(p & 15, 4));
+        vb_store(l + 32, (b & 15) | vb_left(q & 15, 4));
+        vb_store(high + at, vb_bits(a, 4, 3) | vb_left(vb_bits(b, 4, 3), 2) |
+                                vb_left(vb_bits(p, 4, 3), 4) | vb_left(vb_bits(q, 4, 3), 6));
     }
 }
 

@@ -6,41 +6,59 @@
 #ifndef QKERN_COMMON_LANES_KQUANTS_H
 #define QKERN_COMMON_LANES_KQUANTS_H
 
+#include <qkern/blocks.h>
+
 #include "extremes.h"
-#include "kblock.h"
 #include "kernels.h"
+#include "klayout.h"
 #include "lanes.h"
 
-/* The scale and the minimum of each group, multiplied out. */
-struct k_factors {
-    float d[K_GROUPS_MAX];
-    float m[K_GROUPS_MAX];
+/* The scales of klayout.h as signed bytes. */
+
+typedef uint32_t u4 __attribute__((vector_size(16)));
+
+ALWAYS_INLINE vb q3_K_scale_bytes(const struct qkern_block_q3_K *b)
+{
+    const uint32_t l = load_u32(b->scales), m = load_u32(b->scales + 4);
+    const uint32_t h = load_u32(b->scales + 8);
+    const u4 low = {l, m, l >> 4, m >> 4}, high = {h << 4, h << 2, h, h >> 2};
+    return (vb)((low & 0x0f0f0f0f) | (high & 0x30303030)) - 32;
+}
+
+/* Eight scales, then eight minimums. */
+ALWAYS_INLINE vb scale_min_bytes(const uint8_t scales[12])
+{
+    const uint32_t a = load_u32(scales), b = load_u32(scales + 4), c = load_u32(scales + 8);
+    return (vb)(u4){a & 0x3f3f3f3f, (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030), b & 0x3f3f3f3f,
+                    (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)};
+}
+
+/* Sixteen scales or minimums, multiplied out. */
+struct factors {
+    float of[16];
 };
 
-ALWAYS_INLINE struct k_factors k_multiply(struct k_shape shape, struct k_scales s)
+ALWAYS_INLINE struct factors multiplied(vb bytes, vf d)
 {
-    struct k_factors f;
-    for (int g = 0; g < K_ELEMENTS / shape.group; g++) {
-        f.d[g] = s.d * (float)s.scale[g];
-        f.m[g] = shape.has_min ? s.dmin * (float)s.min[g] : 0.0f;
-    }
+    struct factors f;
+    for (int k = 0; k < 16 / LANES; k++)
+        vf_store(f.of + k * LANES, vf_from_bytes(bytes, k) * d);
     return f;
 }
 
-ALWAYS_INLINE vb nibbles(vb q, int high)
-{
-    return high ? q >> 4 : q & 15;
-}
+/* Dequantize: sixteen elements at y, group g. */
 
 void q2_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q2_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const struct k_factors f = k_multiply(q2_K_shape, q2_K_scales(b));
+        const vb scales = vb_load(b->scales);
+        const struct factors d = multiplied(vb_bits(scales, 0, 15), vf_set_f16(b->d));
+        const struct factors m = multiplied(vb_bits(scales, 4, 15), vf_set_f16(b->dmin));
         for (int g = 0; g < 16; g++, y += 16) {
             const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
-            const vb q = (vb_load(b->qs + 32 * h + l) >> (2 * p)) & 3;
-            lanes_values_less(q, vf_set(f.d[g]), vf_set(f.m[g]), y);
+            const vb q = vb_bits(vb_load(b->qs + 32 * h + l), 2 * p, 3);
+            lanes_values_less(q, vf_set(d.of[g]), vf_set(m.of[g]), y);
         }
     }
 }
@@ -49,12 +67,12 @@ void q3_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q3_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const struct k_factors f = k_multiply(q3_K_shape, q3_K_scales(b));
+        const struct factors d = multiplied(q3_K_scale_bytes(b), vf_set_f16(b->d));
         for (int g = 0; g < 16; g++, y += 16) {
             const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
-            const vb low = (vb_load(b->qs + 32 * h + l) >> (2 * p)) & 3;
-            const vb high = (vb_load(b->hmask + l) >> (4 * h + p)) & 1;
-            lanes_values((low | (high << 2)) - 4, vf_set(f.d[g]), y);
+            const vb low = vb_bits(vb_load(b->qs + 32 * h + l), 2 * p, 3);
+            const vb high = vb_bits(vb_load(b->hmask + l), 4 * h + p, 1);
+            lanes_values((low | vb_left(high, 2)) - 4, vf_set(d.of[g]), y);
         }
     }
 }
@@ -63,11 +81,13 @@ void q4_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q4_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const struct k_factors f = k_multiply(q4_K_shape, q4_K_scales(b));
+        const vb scales = scale_min_bytes(b->scales);
+        const struct factors d = multiplied(scales, vf_set_f16(b->d));
+        const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
         for (int g = 0; g < 8; g++)
             for (int l = 0; l < 32; l += 16, y += 16) {
-                const vb q = nibbles(vb_load(b->qs + 32 * (g / 2) + l), g % 2);
-                lanes_values_less(q, vf_set(f.d[g]), vf_set(f.m[g]), y);
+                const vb q = vb_bits(vb_load(b->qs + 32 * (g / 2) + l), 4 * (g % 2), 15);
+                lanes_values_less(q, vf_set(d.of[g]), vf_set(m.of[8 + g]), y);
             }
     }
 }
@@ -76,12 +96,14 @@ void q5_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const struct k_factors f = k_multiply(q5_K_shape, q5_K_scales(b));
+        const vb scales = scale_min_bytes(b->scales);
+        const struct factors d = multiplied(scales, vf_set_f16(b->d));
+        const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
         for (int g = 0; g < 8; g++)
             for (int l = 0; l < 32; l += 16, y += 16) {
-                const vb low = nibbles(vb_load(b->qs + 32 * (g / 2) + l), g % 2);
-                const vb high = (vb_load(b->qh + l) >> g) & 1;
-                lanes_values_less(low | (high << 4), vf_set(f.d[g]), vf_set(f.m[g]), y);
+                const vb low = vb_bits(vb_load(b->qs + 32 * (g / 2) + l), 4 * (g % 2), 15);
+                const vb high = vb_bits(vb_load(b->qh + l), g, 1);
+                lanes_values_less(low | vb_left(high, 4), vf_set(d.of[g]), vf_set(m.of[8 + g]), y);
             }
     }
 }
@@ -90,12 +112,12 @@ void q6_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q6_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const struct k_factors f = k_multiply(q6_K_shape, q6_K_scales(b));
+        const struct factors d = multiplied(vb_load(b->scales), vf_set_f16(b->d));
         for (int g = 0; g < 16; g++, y += 16) {
             const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
-            const vb low = nibbles(vb_load(b->ql + 64 * h + 32 * (p & 1) + l), p / 2);
-            const vb high = (vb_load(b->qh + 32 * h + l) >> (2 * p)) & 3;
-            lanes_values((low | (high << 4)) - 32, vf_set(f.d[g]), y);
+            const vb low = vb_bits(vb_load(b->ql + 64 * h + 32 * (p % 2) + l), 4 * (p / 2), 15);
+            const vb high = vb_bits(vb_load(b->qh + 32 * h + l), 2 * p, 3);
+            lanes_values((low | vb_left(high, 4)) - 32, vf_set(d.of[g]), y);
         }
     }
 }

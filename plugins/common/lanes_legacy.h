@@ -147,13 +147,13 @@ ALWAYS_INLINE vi signed_codes(const float *x, vf id, int8_t qs[16])
 
 ALWAYS_INLINE void store_nibbles(const vb q[2], uint8_t qs[16])
 {
-    vb_store(qs, (q[0] & 15) | (q[1] << 4));
+    vb_store(qs, (q[0] & 15) | vb_left(q[1] & 15, 4));
 }
 
 ALWAYS_INLINE void store_fifth_bits(const vb q[2], uint8_t qh[4])
 {
-    store_u16(qh, vb_sign_bits(q[0] << 3));
-    store_u16(qh + 2, vb_sign_bits(q[1] << 3));
+    store_u16(qh, vb_sign_bits(vb_left(q[0] & 16, 3)));
+    store_u16(qh + 2, vb_sign_bits(vb_left(q[1] & 16, 3)));
 }
 
 static inline void q4_0_store(const vb q[2], struct qkern_block_q4_0 *b)
@@ -332,9 +332,15 @@ WEIGHTED_QUANTIZE(q5_1, minimum_search, 31, 0, 31, A_MINIMUM)
 
 /* Dequantize. The fifth bits of elements 0 .. 15 are the low half of qh. */
 
-ALWAYS_INLINE vb fifth_bits(const uint8_t qh[2])
+ALWAYS_INLINE vb with_fifth_bits(vb q, const uint8_t qh[2])
 {
-    return vb_from_bits(load_u16(qh)) & 16;
+    return q | (vb_from_bits(load_u16(qh)) & 16);
+}
+
+/* ... and less 16: so the upper bits are set where the fifth is not. */
+ALWAYS_INLINE vb with_fifth_bits_less_16(vb q, const uint8_t qh[2])
+{
+    return q | (~vb_from_bits(load_u16(qh)) & 0xf0);
 }
 
 void q4_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
@@ -342,9 +348,9 @@ void q4_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     const struct qkern_block_q4_0 *b = blocks;
     for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
         const vb q = vb_load(b->qs);
-        const vf d = vf_set(load_f16(b->d));
+        const vf d = vf_set_f16(b->d);
         lanes_values((q & 15) - 8, d, y);
-        lanes_values((q >> 4) - 8, d, y + 16);
+        lanes_values(vb_bits(q, 4, 15) - 8, d, y + 16);
     }
 }
 
@@ -353,9 +359,9 @@ void q4_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     const struct qkern_block_q4_1 *b = blocks;
     for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
         const vb q = vb_load(b->qs);
-        const vf d = vf_set(load_f16(b->d)), m = vf_set(load_f16(b->m));
+        const vf d = vf_set_f16(b->d), m = vf_set_f16(b->m);
         lanes_values_plus(q & 15, d, m, y);
-        lanes_values_plus(q >> 4, d, m, y + 16);
+        lanes_values_plus(vb_bits(q, 4, 15), d, m, y + 16);
     }
 }
 
@@ -364,9 +370,9 @@ void q5_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     const struct qkern_block_q5_0 *b = blocks;
     for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
         const vb q = vb_load(b->qs);
-        const vf d = vf_set(load_f16(b->d));
-        lanes_values(((q & 15) | fifth_bits(b->qh)) - 16, d, y);
-        lanes_values(((q >> 4) | fifth_bits(b->qh + 2)) - 16, d, y + 16);
+        const vf d = vf_set_f16(b->d);
+        lanes_values(with_fifth_bits_less_16(q & 15, b->qh), d, y);
+        lanes_values(with_fifth_bits_less_16(vb_bits(q, 4, 15), b->qh + 2), d, y + 16);
     }
 }
 
@@ -375,9 +381,9 @@ void q5_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     const struct qkern_block_q5_1 *b = blocks;
     for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
         const vb q = vb_load(b->qs);
-        const vf d = vf_set(load_f16(b->d)), m = vf_set(load_f16(b->m));
-        lanes_values_plus((q & 15) | fifth_bits(b->qh), d, m, y);
-        lanes_values_plus((q >> 4) | fifth_bits(b->qh + 2), d, m, y + 16);
+        const vf d = vf_set_f16(b->d), m = vf_set_f16(b->m);
+        lanes_values_plus(with_fifth_bits(q & 15, b->qh), d, m, y);
+        lanes_values_plus(with_fifth_bits(vb_bits(q, 4, 15), b->qh + 2), d, m, y + 16);
     }
 }
 
@@ -386,7 +392,7 @@ void q5_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     {                                                                                              \
         const struct qkern_block_##name *b = blocks;                                               \
         for (const float *end = y + n; y < end; y += ELEMENTS, b++) {                              \
-            const vf d = vf_set(load_f16(b->d));                                                   \
+            const vf d = vf_set_f16(b->d);                                                         \
             lanes_values(vb_load(b->qs), d, y);                                                    \
             lanes_values(vb_load(b->qs + 16), d, y + 16);                                          \
         }                                                                                          \

@@ -134,57 +134,75 @@ ALWAYS_INLINE void lanes_qx(int turns, int n, int N, bool near, const vf *x, con
     }
 }
 
-/* search_q3. These codes are a function of nothing: L has them, laid out as x. */
-ALWAYS_INLINE void lanes_q3(int turns, int n, int N, const vf *x, float *scale, vf *L)
+/* A vector of groups in search_q3, element by element. */
+struct lanes_q3 {
+    vf w[SEARCH_MAX];
+    vf wx[SEARCH_MAX];
+    vf a[SEARCH_MAX]; /* what the element with its code adds to fit.a */
+    vf b[SEARCH_MAX];
+    struct lanes_fit fit;
+};
+
+/* A step of search_q3: element i may move to another code. Whether it did so in a lane. */
+ALWAYS_INLINE bool lanes_q3_move(int i, int N, const vf *x, vf *L, struct lanes_q3 *q)
+{
+    vf a = q->fit.a - q->a[i];
+    vf b = q->fit.b - q->b[i];
+    const vf xb = x[i] * b;
+
+    /*
+     * Most stay where they are, and that is seen without the division: where x * b / a is closer to
+     * the code than a half, with room for the errors of these operations. Nor does an element move
+     * where a is not positive.
+     */
+    const vf off = vf_abs(xb - L[i] * a);
+    const vm positive = vf_gt(a, vf_set(0.0f));
+    if (!vm_any(vm_without(positive, vf_gt(vf_set(0.4999f) * a, off))))
+        return false;
+
+    const vf to = lanes_rne_clamped(xb / a, -N, N - 1);
+    const vf to_a = q->wx[i] * to, to_b = q->w[i] * to * to;
+    a = a + to_a;
+    b = b + to_b;
+    vm better = vm_and(positive, vf_ne(to, L[i]));
+    better = vm_and(better, vf_gt(b, vf_set(0.0f)));
+    better = vm_and(better, vf_gt(a * a * q->fit.b, q->fit.a * q->fit.a * b));
+    L[i] = vf_select(better, to, L[i]);
+    q->a[i] = vf_select(better, to_a, q->a[i]);
+    q->b[i] = vf_select(better, to_b, q->b[i]);
+    q->fit.a = vf_select(better, a, q->fit.a);
+    q->fit.b = vf_select(better, b, q->fit.b);
+    return vm_any(better);
+}
+
+/*
+ * search_q3 for a vector of groups. The codes are a function of nothing: L has them, from 0. The
+ * passes end when every element has stayed since the last one moved, for so it would again.
+ */
+ALWAYS_INLINE vf lanes_q3(int n, int N, const vf *x, vf *L)
 {
     const vf zero = vf_set(0.0f);
-    vm empty[TURNS];
-    struct lanes_fit fit[TURNS];
-    vf w[TURNS * SEARCH_MAX], wx[TURNS * SEARCH_MAX];
+    vm empty;
+    struct lanes_q3 q = {.fit = {zero, zero}};
+    const vf s = vf_set(-(float)N) / lanes_extreme(n, x, &empty);
 
-    for (int i = 0; i < turns * n; i++) {
-        w[i] = x[i] * x[i];
-        wx[i] = w[i] * x[i];
+    for (int i = 0; i < n; i++) {
+        L[i] = lanes_near_clamped(s * x[i], -N, N - 1);
+        q.w[i] = x[i] * x[i];
+        q.wx[i] = q.w[i] * x[i];
+        q.a[i] = q.wx[i] * L[i];
+        q.b[i] = q.w[i] * L[i] * L[i];
+        q.fit.a = q.fit.a + q.a[i];
+        q.fit.b = q.fit.b + q.b[i];
     }
-    for (int t = 0; t < turns; t++) {
-        const vf s = vf_set(-(float)N) / lanes_extreme(n, x + t * n, &empty[t]);
-        fit[t].a = fit[t].b = zero;
-        for (int i = 0; i < n; i++) {
-            const vf code = lanes_near_clamped(s * x[t * n + i], -N, N - 1);
-            fit[t].a = fit[t].a + wx[t * n + i] * code;
-            fit[t].b = fit[t].b + w[t * n + i] * code * code;
-            L[t * n + i] = code;
-        }
-    }
+    int stayed = 0;
+    for (int pass = 0; pass < SEARCH_PASSES && stayed < n; pass++)
+        for (int i = 0; i < n && stayed < n; i++)
+            stayed = lanes_q3_move(i, N, x, L, &q) ? 0 : stayed + 1;
 
-    for (int pass = 0; pass < SEARCH_PASSES; pass++) {
-        vm changed = vf_gt(zero, zero);
-        for (int i = 0; i < n; i++)
-            for (int t = 0; t < turns; t++) {
-                const int e = t * n + i;
-                const vf from = L[e];
-                vf a = fit[t].a - wx[e] * from;
-                vf b = fit[t].b - w[e] * from * from;
-                const vf to = lanes_rne_clamped(x[e] * b / a, -N, N - 1);
-                vm better = vm_and(vf_gt(a, zero), vf_ne(to, from));
-                a = a + wx[e] * to;
-                b = b + w[e] * to * to;
-                better = vm_and(better, vf_gt(b, zero));
-                better = vm_and(better, vf_gt(a * a * fit[t].b, fit[t].a * fit[t].a * b));
-                L[e] = vf_select(better, to, from);
-                fit[t].a = vf_select(better, a, fit[t].a);
-                fit[t].b = vf_select(better, b, fit[t].b);
-                changed = vm_or(changed, better);
-            }
-        if (!vm_any(changed))
-            break;
-    }
-    for (int t = 0; t < turns; t++) {
-        const vm found = vm_without(vf_gt(fit[t].b, zero), empty[t]);
-        vf_store(scale + t * LANES, vf_select(found, fit[t].a / fit[t].b, zero));
-        for (int i = 0; i < n; i++)
-            L[t * n + i] = vf_select(empty[t], zero, L[t * n + i] + vf_set((float)N));
-    }
+    for (int i = 0; i < n; i++)
+        L[i] = vf_select(empty, zero, L[i] + vf_set((float)N));
+    return vf_select(vm_without(vf_gt(q.fit.b, zero), empty), q.fit.a / q.fit.b, zero);
 }
 
 /* A group of qkx: what does not change from candidate to candidate, and the best so far. */

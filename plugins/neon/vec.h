@@ -6,7 +6,8 @@
 #include <arm_neon.h>
 #include <stdint.h>
 
-#include "common/half.h"
+#include "common/bytes.h"
+#include "common/step.h"
 
 #define LANES 4
 
@@ -18,6 +19,11 @@ typedef uint32x4_t vm;
 ALWAYS_INLINE vf vf_set(float v)
 {
     return vdupq_n_f32(v);
+}
+
+ALWAYS_INLINE vf vf_set_f16(const void *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(load_u16(p))));
 }
 
 ALWAYS_INLINE vf vf_load(const float *p)
@@ -158,11 +164,21 @@ ALWAYS_INLINE vf vf_from_bits(vi v)
     return vreinterpretq_f32_s32(v);
 }
 
-ALWAYS_INLINE vi vi_widen(vb v, int k)
+ALWAYS_INLINE vf vf_from_bytes(vb v, int k)
 {
     const int8x16_t bytes = vreinterpretq_s8_u8(v);
     const int16x8_t words = vmovl_s8(k < 2 ? vget_low_s8(bytes) : vget_high_s8(bytes));
-    return vmovl_s16(k % 2 == 0 ? vget_low_s16(words) : vget_high_s16(words));
+    return vcvtq_f32_s32(vmovl_s16(k % 2 == 0 ? vget_low_s16(words) : vget_high_s16(words)));
+}
+
+ALWAYS_INLINE vb vb_bits(vb v, int at, int mask)
+{
+    return vandq_u8(vshlq_u8(v, vdupq_n_s8((int8_t)-at)), vdupq_n_u8((uint8_t)mask));
+}
+
+ALWAYS_INLINE vb vb_left(vb v, int n)
+{
+    return vshlq_u8(v, vdupq_n_s8((int8_t)n));
 }
 
 ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
@@ -195,6 +211,37 @@ ALWAYS_INLINE void vf_transpose(vf v[LANES])
     v[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
     v[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
     v[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+/* The four bytes at p, four times over. */
+ALWAYS_INLINE uint8x16_t four_bytes(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return vreinterpretq_u8_u32(vdupq_n_u32(word));
+}
+
+/* The four sums of four lanes. */
+ALWAYS_INLINE i4 totals(const int32x4_t s[4])
+{
+    return (i4)vpaddq_s32(vpaddq_s32(s[0], s[1]), vpaddq_s32(s[2], s[3]));
+}
+
+ALWAYS_INLINE uint16_t two_bytes(const void *p)
+{
+    uint16_t h;
+    memcpy(&h, p, sizeof h);
+    return h;
+}
+
+/* Four f16, as f32. */
+ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
+{
+    uint16x4_t h = vdup_n_u16(two_bytes(a));
+    h = vset_lane_u16(two_bytes(b), h, 1);
+    h = vset_lane_u16(two_bytes(c), h, 2);
+    h = vset_lane_u16(two_bytes(d), h, 3);
+    return (f4)vcvt_f32_f16(vreinterpret_f16_u16(h));
 }
 
 #endif

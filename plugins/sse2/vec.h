@@ -6,7 +6,8 @@
 #include <emmintrin.h>
 #include <stdint.h>
 
-#include "common/half.h"
+#include "common/bytes.h"
+#include "common/step.h"
 
 #define LANES 4
 
@@ -18,6 +19,15 @@ typedef __m128 vm;
 ALWAYS_INLINE vf vf_set(float v)
 {
     return _mm_set1_ps(v);
+}
+
+/* Most are normal: the sign stays and the exponent grows by 112. */
+ALWAYS_INLINE vf vf_set_f16(const void *p)
+{
+    const int32_t h = load_i16(p);
+    if ((uint32_t)(h & 0x7fff) - 0x0400 < 0x7800)
+        return vf_set(f32_from_bits(((uint32_t)(h * (1 << 13)) & 0x8fffe000) + (112u << 23)));
+    return vf_set(f32_from_f16((uint16_t)h));
 }
 
 ALWAYS_INLINE vf vf_load(const float *p)
@@ -151,13 +161,26 @@ ALWAYS_INLINE vf vf_from_bits(vi v)
     return (vf)v;
 }
 
-ALWAYS_INLINE vi vi_widen(vb v, int k)
+ALWAYS_INLINE vf vf_from_bytes(vb v, int k)
 {
-    const __m128i bytes = (__m128i)v;
-    const __m128i words = k < 2 ? _mm_unpacklo_epi8(bytes, bytes) : _mm_unpackhi_epi8(bytes, bytes);
-    const __m128i wide =
-        k % 2 == 0 ? _mm_unpacklo_epi16(words, words) : _mm_unpackhi_epi16(words, words);
-    return (vi)_mm_srai_epi32(wide, 24);
+    const __m128i code = _mm_xor_si128((__m128i)v, _mm_set1_epi8(-128)); /* 128 more: 0 .. 255 */
+    const __m128i zero = _mm_setzero_si128(), exponent = _mm_set1_epi16(0x4b00);
+    const __m128i words = k < 2 ? _mm_unpacklo_epi8(code, zero) : _mm_unpackhi_epi8(code, zero);
+    const __m128i bits =
+        k % 2 == 0 ? _mm_unpacklo_epi16(words, exponent) : _mm_unpackhi_epi16(words, exponent);
+    return (vf)bits - _mm_set1_ps(8388608.0f + 128.0f); /* an integer above 2^23 */
+}
+
+/* Shifts of words: what crosses over to another byte is masked, or is not there. */
+
+ALWAYS_INLINE vb vb_bits(vb v, int at, int mask)
+{
+    return (vb)_mm_and_si128(_mm_srli_epi16((__m128i)v, at), _mm_set1_epi8((int8_t)mask));
+}
+
+ALWAYS_INLINE vb vb_left(vb v, int n)
+{
+    return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
 ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
@@ -185,6 +208,29 @@ ALWAYS_INLINE uint16_t vb_sign_bits(vb v)
 ALWAYS_INLINE void vf_transpose(vf v[LANES])
 {
     _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+}
+
+/* f32_from_f16 of half.h on four lanes; whether a NaN is quiet does not matter here. */
+ALWAYS_INLINE f4 f4_from_f16(__m128i h)
+{
+    const __m128i sign = _mm_slli_epi32(_mm_and_si128(h, _mm_set1_epi32(0x8000)), 16);
+    const __m128i magnitude = _mm_and_si128(h, _mm_set1_epi32(0x7fff));
+    const __m128i rebias = _mm_set1_epi32(112 << 23);
+    const __m128i infinite = _mm_cmpgt_epi32(magnitude, _mm_set1_epi32(0x7bff));
+    __m128i bits = _mm_add_epi32(_mm_slli_epi32(magnitude, 13), rebias);
+    bits = _mm_add_epi32(bits, _mm_and_si128(infinite, rebias));
+
+    const __m128i small = _mm_cmpgt_epi32(_mm_set1_epi32(0x0400), magnitude);
+    const __m128 subnormal = _mm_mul_ps(_mm_cvtepi32_ps(magnitude), _mm_set1_ps(0x1p-24f));
+    bits = _mm_or_si128(_mm_and_si128(small, (__m128i)subnormal), _mm_andnot_si128(small, bits));
+    return (f4)_mm_or_si128(sign, bits);
+}
+
+/* Four f16, as f32. */
+ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
+{
+    return f4_from_f16(
+        _mm_set_epi16(0, load_i16(d), 0, load_i16(c), 0, load_i16(b), 0, load_i16(a)));
 }
 
 #endif

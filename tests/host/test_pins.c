@@ -131,7 +131,7 @@ static void slots_of_threads_that_ended_are_used_again(void **state)
 {
     qkern *q = world_open(*state, NULL);
 
-    for (uint32_t i = 0; i < 20 * SLOT_CHUNK_FIRST; i++)
+    for (uint32_t i = 0; i < 8 * SLOT_CHUNK_FIRST; i++)
         in_thread(pin_once, q);
     assert_in_range(slots_of(q), SLOT_CHUNK_FIRST, 3 * SLOT_CHUNK_FIRST);
     world_close(q);

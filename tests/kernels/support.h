@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel tests share, beside what they share with the checker: see verify/. */
+/*
+ * What the kernel tests share: the kernels under test, and rows between guard pages. More is shared
+ * with the checker: see verify/.
+ */
 #ifndef QKERN_TESTS_KERNELS_SUPPORT_H
 #define QKERN_TESTS_KERNELS_SUPPORT_H
 

@@ -32,4 +32,14 @@ t.test("the installed executable uses the installed library and plugins", functi
     t.contains(t.succeed("inspect", out), "Q4_0")
 end)
 
+if t.emulator ~= "" then
+    print("SKIPPED one test: a worker that needs an emulator cannot be started by its path")
+    t.finish()
+end
+
+t.test("the installed command finds the installed checker", function()
+    t.contains(t.succeed("verify", "scalar", "--types", "Q8_0"),
+               "\n10 of 10 kernels checked, 0 skipped\n")
+end)
+
 t.finish()

@@ -32,10 +32,11 @@ t.test("the built-in kernels are right, and the last line says how many were che
     t.equal(err, "")
     t.equal(status, 0)
     t.contains(out, "built in\n")
-    t.equal(out:match "\nplugin  +(type [^\n]+)\n",
-            "type  quantize  dequantize  vec_dot  quantize_weighted  vec_dot_rows")
-    t.contains(out, "  Q8_0  ok        ok          ok       ok                 ok\n")
-    t.contains(out, "  Q8_1  ok        ok                   ok\n")
+    t.contains(out, "\nplugin                  type  quantize  dequantize  vec_dot  "
+        .. "quantize_weighted  vec_dot_rows\n")
+    t.contains(out, "\nscalar 0.1.0            Q8_0  ok        ok          ok       "
+        .. "ok                 ok\n")
+    t.contains(out, "\nscalar 0.1.0, built in  Q8_1  ok        ok                   ok\n")
     -- the file and what is built in
     t.equal(out:match "[^\n]*\n$", "16 of 16 kernels checked, 0 skipped\n")
     t.contains(out, "\nseed 1, 1 round\n")

@@ -41,7 +41,8 @@ local function all(list, check)
 end
 
 local function is_result(result)
-    return has_fields(result, FIELDS.result) and (not result.timed or has_fields(result, FIELDS.timed))
+    return has_fields(result, FIELDS.result)
+        and (not result.timed or has_fields(result, FIELDS.timed))
 end
 
 local function is_limit(limit) return has_fields(limit, FIELDS.limit) end

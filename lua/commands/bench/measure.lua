@@ -48,8 +48,8 @@ end
 -- The plugin whose kernels are what the others are held to.
 local REFERENCE = "scalar"
 
--- What `qkern verify` finds wrong in the plugins, of the types that are to be timed: a function of a
--- plugin's name, a type and an entry point that gives the reason, or nil.
+-- What `qkern verify` finds wrong in the plugins, of the types that are to be timed: a function of
+-- a plugin's name, a type and an entry point that gives the reason, or nil.
 local function find_wrong(run, cells, show)
     local reasons, types, seen = {}, {}, {}
     for _, cell in ipairs(cells) do

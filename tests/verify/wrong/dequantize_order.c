@@ -9,8 +9,10 @@ static void dequantize(uint64_t n, const void *blocks, float *y)
         const struct k_scales s = q6_K_scales(b);
         uint8_t code[K_ELEMENTS];
         q6_K_codes(b, code);
-        for (int e = 0; e < K_ELEMENTS; e++)
-            y[i + (uint64_t)e] = s.d * (float)(s.scale[e / 16] * (code[e] - 32));
+        for (int e = 0; e < K_ELEMENTS; e++) {
+            const int32_t whole = s.scale[e / 16] * (code[e] - 32);
+            y[i + (uint64_t)e] = s.d * (float)whole;
+        }
     }
 }
 

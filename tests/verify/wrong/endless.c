@@ -6,15 +6,17 @@
 
 static float vec_dot(uint64_t n, const void *weights, const void *activations)
 {
-    for (volatile int i = 0; n == 96; i = i + 1)
+    volatile uint64_t length = n;
+    while (length == 96)
         continue;
     return q8_0_vec_dot(n, weights, activations);
 }
 
 static void dequantize(uint64_t n, const void *blocks, float *y)
 {
-    while (n == 96)
-        pause();
+    if (n == 96)
+        for (;;)
+            pause();
     q8_0_dequantize(n, blocks, y);
 }
 
