@@ -279,18 +279,19 @@ static inline void q6_K_round(int blocks, struct batch *f)
 
 /* Step 3 */
 
-/* The codes that the search left for sixteen elements at x, e the number of the first. */
-ALWAYS_INLINE vb searched_codes(struct k_shape shape, const struct batch *f, int block, int e,
-                                const float *x)
+/* The codes that the search left for the 32 elements at x, e the number of the first. */
+ALWAYS_INLINE void searched_codes(struct k_shape shape, const struct batch *f, int group,
+                                  const float *x, uint8_t *code)
 {
-    const int group = (block * K_ELEMENTS + e) / shape.group;
-    if (!f->by_element)
-        return lanes_codes(x, vf_set(f->s[group]), vf_set(f->lo[group]), shape.low, shape.high);
-
-    uint8_t code[16];
-    for (int i = 0; i < 16; i++)
-        code[i] = (uint8_t)f->L[group / LANES * 16 + i][group % LANES];
-    return vb_load(code);
+    vb q[2];
+    if (f->by_element) {
+        for (int i = 0; i < 16; i++)
+            code[i] = (uint8_t)f->L[group / LANES * 16 + i][group % LANES];
+        return;
+    }
+    lanes_codes(x, vf_set(f->s[group]), vf_set(f->lo[group]), shape.low, shape.high, q);
+    for (int e = 0; e < shape.group; e += 16)
+        vb_store(code + e, q[e / 16]);
 }
 
 /*
@@ -300,23 +301,29 @@ ALWAYS_INLINE vb searched_codes(struct k_shape shape, const struct batch *f, int
 ALWAYS_INLINE void block_codes(struct k_shape shape, const struct batch *f, int block, int offset,
                                float d, float dmin, const float *x, uint8_t code[K_ELEMENTS])
 {
-    for (int e = 0; e < K_ELEMENTS; e += 16) {
-        const int group = (block * K_ELEMENTS + e) / shape.group;
-        const float scale = d * (float)(f->rounded_scale[group] - offset);
-        if (scale == 0.0f) {
-            vb_store(code + e, searched_codes(shape, f, block, e, x + e));
-            continue;
-        }
-        const float min = shape.has_min ? dmin * (float)f->rounded_min[group] : 0.0f;
-        vi q[16 / LANES];
-        for (int k = 0; k < 16 / LANES; k++) {
+    const int groups = K_ELEMENTS / shape.group, first = block * groups;
+    float scale[K_GROUPS_MAX], min[K_GROUPS_MAX];
+    for (int g = 0; g < groups; g++) {
+        scale[g] = d * (float)(f->rounded_scale[first + g] - offset);
+        min[g] = shape.has_min ? dmin * (float)f->rounded_min[first + g] : 0.0f;
+    }
+    for (int e = 0; e < K_ELEMENTS; e += 32) {
+        vi q[32 / LANES];
+        for (int k = 0; k < 32 / LANES; k++) {
+            const int g = (e + k * LANES) / shape.group;
             vf v = vf_load(x + e + k * LANES);
             if (shape.has_min)
-                v = v + vf_set(min);
-            q[k] = lanes_rne_from_low(v / vf_set(scale), shape.low, shape.high);
+                v = v + vf_set(min[g]);
+            q[k] = lanes_rne_from_low(v / vf_set(scale[g]), shape.low, shape.high);
         }
-        vb_store(code + e, vb_narrow(q));
+        vb codes[2];
+        vb_narrow(q, codes);
+        vb_store(code + e, codes[0]);
+        vb_store(code + e + 16, codes[1]);
     }
+    for (int g = 0; g < groups; g++)
+        if (scale[g] == 0.0f)
+            searched_codes(shape, f, first + g, x + g * shape.group, code + g * shape.group);
 }
 
 /* The layouts of klayout.h, sixteen bytes at a time. */

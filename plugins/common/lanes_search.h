@@ -30,12 +30,6 @@ struct lanes_found {
     float *lo;
 };
 
-/* rne_clamped for |v| <= RNE_LIMIT */
-ALWAYS_INLINE vf lanes_near_clamped(vf v, int low, int high)
-{
-    return vf_clamp(vf_round(v), vf_set((float)low), vf_set((float)high));
-}
-
 /* The extreme element with its sign, as signed_absmax; *empty: where it is tiny. */
 ALWAYS_INLINE vf lanes_extreme(int n, const vf *x, vm *empty)
 {
