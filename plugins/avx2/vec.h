@@ -104,6 +104,11 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return _mm256_andnot_ps(b, a);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    return (uint32_t)_mm256_movemask_ps(m);
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return _mm256_movemask_ps(m) != 0;

@@ -98,6 +98,11 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return (vm)(a & ~b);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    return m;
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return m != 0;

@@ -18,7 +18,8 @@
  *
  *   vm                       a truth for each lane
  *   vf_gt, vf_eq, vf_ne      with NaN only vf_ne is true
- *   vm_and, vm_or, vm_without(a, b), vm_any, vm_all
+ *   vm_and, vm_or, vm_without(a, b)
+ *   vm_any, vm_all, vm_bits  bit g is that of lane g
  *
  *   vi                       LANES int32; + - & | are the operators
  *   vi_set, vi_load, vi_store
@@ -125,24 +126,29 @@ ALWAYS_INLINE void lanes_store_scale(uint16_t p[LANES], vf v)
     vf_store_f16(p, vf_select(vf_eq(v, v), v, vf_set(f32_from_bits(F32_NAN_BITS))));
 }
 
+/* The n elements at each of LANES places, a place in a lane: element i in x[i]. LANES divides n. */
+ALWAYS_INLINE void lanes_load_from(int n, const float *const from[LANES], vf *x)
+{
+    for (int i = 0; i < n; i += LANES) {
+        for (int g = 0; g < LANES; g++)
+            x[i + g] = vf_load(from[g] + i);
+        vf_transpose(x + i);
+    }
+}
+
 /*
  * The first n elements of each of `groups` groups, `stride` floats apart, a group in a lane:
- * element i of group t * LANES + g is in lane g of x[t * n + i]. n is a multiple of LANES. For
- * groups that are missing in the last vectors the first one stands in.
+ * element i of group t * LANES + g is in lane g of x[t * n + i]. For groups that are missing in the
+ * last vectors the first one stands in.
  */
 ALWAYS_INLINE void lanes_load(int turns, int n, int groups, int stride, const float *from, vf *x)
 {
-    for (int t = 0; t < turns; t++)
-        for (int i = 0; i < n; i += LANES) {
-            vf v[LANES];
-            for (int g = 0; g < LANES; g++) {
-                const int group = t * LANES + g;
-                v[g] = vf_load(from + (group < groups ? group : 0) * stride + i);
-            }
-            vf_transpose(v);
-            for (int g = 0; g < LANES; g++)
-                x[t * n + i + g] = v[g];
-        }
+    for (int t = 0; t < turns; t++) {
+        const float *group[LANES];
+        for (int g = 0; g < LANES; g++)
+            group[g] = from + (t * LANES + g < groups ? t * LANES + g : 0) * stride;
+        lanes_load_from(n, group, x + t * n);
+    }
 }
 
 ALWAYS_INLINE int at_most(uint64_t n, int limit)

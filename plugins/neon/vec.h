@@ -113,6 +113,12 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return vbicq_u32(a, b);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    const uint32x4_t bit = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(m, bit));
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return vmaxvq_u32(m) != 0;
