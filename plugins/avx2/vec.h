@@ -4,6 +4,7 @@
 #define QKERN_AVX2_VEC_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/bytes.h"
@@ -103,6 +104,11 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return _mm256_andnot_ps(b, a);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    return (uint32_t)_mm256_movemask_ps(m);
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return _mm256_movemask_ps(m) != 0;
@@ -155,6 +161,11 @@ ALWAYS_INLINE vf vf_from_bits(vi v)
     return (vf)v;
 }
 
+ALWAYS_INLINE vi vi_round(vf v)
+{
+    return (vi)_mm256_cvtps_epi32(v);
+}
+
 ALWAYS_INLINE vf vf_from_i32(vi v)
 {
     return _mm256_cvtepi32_ps((__m256i)v);
@@ -179,23 +190,35 @@ ALWAYS_INLINE vb vb_left(vb v, int n)
     return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
-/* Byte i is 0xff if bit i is set. */
-ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
+ALWAYS_INLINE void vb_load_fives(const uint8_t qs[16], const uint8_t qh[4], bool signed_codes,
+                                 vb q[2])
 {
-    const __m128i select = _mm_set1_epi64x((int64_t)0x8040201008040201);
-    const __m128i spread =
-        _mm_shuffle_epi8(_mm_set1_epi16((int16_t)bits), _mm_set_epi64x(0x0101010101010101, 0));
-    return (vb)_mm_cmpeq_epi8(_mm_and_si128(spread, select), select);
+    const __m128i nibbles = _mm_loadu_si128((const __m128i *)(const void *)qs);
+    const __m256i low = _mm256_and_si256(
+        _mm256_srlv_epi64(_mm256_broadcastsi128_si256(nibbles), _mm256_set_epi64x(4, 4, 0, 0)),
+        _mm256_set1_epi8(15));
+    /* Each byte of qh eight times, and of these one bit each. */
+    const __m256i spread = _mm256_shuffle_epi8(
+        _mm256_set1_epi32((int32_t)load_u32(qh)),
+        _mm256_set_epi64x(0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0));
+    const __m256i select = _mm256_set1_epi64x((int64_t)0x8040201008040201);
+    const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, select), select);
+    const __m256i high = signed_codes ? _mm256_andnot_si256(set, _mm256_set1_epi8((int8_t)0xf0))
+                                      : _mm256_and_si256(set, _mm256_set1_epi8(16));
+    const __m256i codes = _mm256_or_si256(low, high);
+    q[0] = (vb)_mm256_castsi256_si128(codes);
+    q[1] = (vb)_mm256_extracti128_si256(codes, 1);
 }
 
-/* The low bytes of sixteen integers of -128 .. 255. */
-ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
+ALWAYS_INLINE void vb_narrow(const vi q[32 / LANES], vb b[2])
 {
-    const __m256i words = _mm256_packs_epi32((__m256i)q[0], (__m256i)q[1]);
-    const __m256i low = _mm256_and_si256(words, _mm256_set1_epi16(0xff));
-    const __m128i bytes =
-        _mm_packus_epi16(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
-    return (vb)_mm_shuffle_epi32(bytes, 0xd8);
+    const __m256i low = _mm256_packs_epi32((__m256i)q[0], (__m256i)q[1]);
+    const __m256i high = _mm256_packs_epi32((__m256i)q[2], (__m256i)q[3]);
+    const __m256i mixed = _mm256_packs_epi16(low, high); /* in halves of q: 0 1 2 3, 0 1 2 3 */
+    const __m256i bytes =
+        _mm256_permutevar8x32_epi32(mixed, _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0));
+    b[0] = (vb)_mm256_castsi256_si128(bytes);
+    b[1] = (vb)_mm256_extracti128_si256(bytes, 1);
 }
 
 /* Bit i is the highest of byte i. */

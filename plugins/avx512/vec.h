@@ -4,6 +4,7 @@
 #define QKERN_AVX512_VEC_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/bytes.h"
@@ -98,6 +99,11 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return (vm)(a & ~b);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    return m;
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return m != 0;
@@ -139,6 +145,11 @@ ALWAYS_INLINE vi vi_from_f32(vf v)
     return (vi)_mm512_cvttps_epi32(v);
 }
 
+ALWAYS_INLINE vi vi_round(vf v)
+{
+    return (vi)_mm512_cvtps_epi32(v);
+}
+
 ALWAYS_INLINE vf vf_from_i32(vi v)
 {
     return _mm512_cvtepi32_ps((__m512i)v);
@@ -172,14 +183,26 @@ ALWAYS_INLINE vb vb_left(vb v, int n)
     return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
-ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
+ALWAYS_INLINE void vb_narrow(const vi q[32 / LANES], vb b[2])
 {
-    return (vb)_mm512_cvtepi32_epi8((__m512i)q[0]);
+    b[0] = (vb)_mm512_cvtepi32_epi8((__m512i)q[0]);
+    b[1] = (vb)_mm512_cvtepi32_epi8((__m512i)q[1]);
 }
 
-ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
+ALWAYS_INLINE void vb_load_fives(const uint8_t qs[16], const uint8_t qh[4], bool signed_codes,
+                                 vb q[2])
 {
-    return (vb)_mm_movm_epi8(bits);
+    const __m256i nibbles =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)qs));
+    const __m256i low = _mm256_and_si256(_mm256_srlv_epi64(nibbles, _mm256_set_epi64x(4, 4, 0, 0)),
+                                         _mm256_set1_epi8(15));
+    const __mmask32 set = load_u32(qh);
+    const __m256i codes =
+        signed_codes
+            ? _mm256_mask_blend_epi8(set, _mm256_or_si256(low, _mm256_set1_epi8((int8_t)0xf0)), low)
+            : _mm256_mask_blend_epi8(set, low, _mm256_or_si256(low, _mm256_set1_epi8(16)));
+    q[0] = (vb)_mm256_castsi256_si128(codes);
+    q[1] = (vb)_mm256_extracti128_si256(codes, 1);
 }
 
 ALWAYS_INLINE uint16_t vb_sign_bits(vb v)

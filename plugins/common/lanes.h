@@ -18,20 +18,22 @@
  *
  *   vm                       a truth for each lane
  *   vf_gt, vf_eq, vf_ne      with NaN only vf_ne is true
- *   vm_and, vm_or, vm_without(a, b), vm_any, vm_all
+ *   vm_and, vm_or, vm_without(a, b)
+ *   vm_any, vm_all, vm_bits  bit g is that of lane g
  *
  *   vi                       LANES int32; + - & | are the operators
  *   vi_set, vi_load, vi_store
  *   vi_from_f32, vf_from_i32 toward zero; exact where it can be
+ *   vi_round                 to the nearest, ties to even, for |v| < 2^22
  *   vi_bits, vf_from_bits    the same bits
  *
  *   vb                       16 bytes; + - & | are the operators
  *   vb_bits(v, at, mask)     v >> at & mask of each byte; mask is no longer than what is left
  *   vb_left(v, n)            v << n of each byte, where it loses no bits
  *   vf_from_bytes(v, k)      the signed bytes k * LANES and following
- *   vb_narrow(q)             the low bytes of the 16 integers of -128 .. 255 in q[0], q[1], ...
- *   vb_from_bits(bits)       byte i is 0xff if bit i is set, else 0
+ *   vb_narrow(q, b)          the 32 integers of -128 .. 127 in q[0], q[1], ... as bytes
  *   vb_sign_bits(v)          bit i is the highest of byte i
+ *   vb_load_fives(qs, qh, signed_codes, q)   the 32 codes of Q5_0 and Q5_1: 0 .. 31, or less 16
  *
  * Here is what stands on these and is used in more than one place.
  */
@@ -101,16 +103,21 @@ ALWAYS_INLINE vi lanes_rne_from_low(vf v, int low, int high)
     return vi_bits(code) - vi_bits(vf_set(zero));
 }
 
-/*
- * Where a search ends for a group of elements: its codes are those of s * (x - lo), from 0. For
- * the codes of 0 .. high a group's low is 0.
- */
-ALWAYS_INLINE vb lanes_codes(const float *x, vf s, vf lo, int low, int high)
+/* rne_clamped for |v| <= RNE_LIMIT, as floats. */
+ALWAYS_INLINE vf lanes_near_clamped(vf v, int low, int high)
 {
-    vi q[16 / LANES];
-    for (int k = 0; k < 16 / LANES; k++)
+    return vf_clamp(vf_round(v), vf_set((float)low), vf_set((float)high));
+}
+
+/*
+ * The 32 codes of a search from 0: those of s * (x - lo), where low is the least code.
+ */
+ALWAYS_INLINE void lanes_codes(const float *x, vf s, vf lo, int low, int high, vb codes[2])
+{
+    vi q[32 / LANES];
+    for (int k = 0; k < 32 / LANES; k++)
         q[k] = lanes_rne_from_low(s * (vf_load(x + k * LANES) - lo), low, high);
-    return vb_narrow(q);
+    vb_narrow(q, codes);
 }
 
 /* store_scale, for the scales of LANES blocks. */
@@ -119,24 +126,29 @@ ALWAYS_INLINE void lanes_store_scale(uint16_t p[LANES], vf v)
     vf_store_f16(p, vf_select(vf_eq(v, v), v, vf_set(f32_from_bits(F32_NAN_BITS))));
 }
 
+/* The n elements at each of LANES places, a place in a lane: element i in x[i]. LANES divides n. */
+ALWAYS_INLINE void lanes_load_from(int n, const float *const from[LANES], vf *x)
+{
+    for (int i = 0; i < n; i += LANES) {
+        for (int g = 0; g < LANES; g++)
+            x[i + g] = vf_load(from[g] + i);
+        vf_transpose(x + i);
+    }
+}
+
 /*
  * The first n elements of each of `groups` groups, `stride` floats apart, a group in a lane:
- * element i of group t * LANES + g is in lane g of x[t * n + i]. n is a multiple of LANES. For
- * groups that are missing in the last vectors the first one stands in.
+ * element i of group t * LANES + g is in lane g of x[t * n + i]. For groups that are missing in the
+ * last vectors the first one stands in.
  */
 ALWAYS_INLINE void lanes_load(int turns, int n, int groups, int stride, const float *from, vf *x)
 {
-    for (int t = 0; t < turns; t++)
-        for (int i = 0; i < n; i += LANES) {
-            vf v[LANES];
-            for (int g = 0; g < LANES; g++) {
-                const int group = t * LANES + g;
-                v[g] = vf_load(from + (group < groups ? group : 0) * stride + i);
-            }
-            vf_transpose(v);
-            for (int g = 0; g < LANES; g++)
-                x[t * n + i + g] = v[g];
-        }
+    for (int t = 0; t < turns; t++) {
+        const float *group[LANES];
+        for (int g = 0; g < LANES; g++)
+            group[g] = from + (t * LANES + g < groups ? t * LANES + g : 0) * stride;
+        lanes_load_from(n, group, x + t * n);
+    }
 }
 
 ALWAYS_INLINE int at_most(uint64_t n, int limit)

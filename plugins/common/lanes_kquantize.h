@@ -27,6 +27,7 @@ struct batch {
     float weight[BATCH_GROUPS]; /* the sum of the group's weights; only with importance */
     float s[BATCH_GROUPS];
     float lo[BATCH_GROUPS];
+    bool codes_lost; /* they are no function of s and lo: q3_K_search */
     bool by_element; /* codes are not a function of s and lo, but stand in L, as in lanes_q3 */
     vf L[K_ELEMENTS];
 
@@ -96,7 +97,6 @@ ALWAYS_INLINE void minimum_search(struct k_shape shape, struct qkx_steps steps, 
         }
         lanes_qkx(TURNS, n, shape.high, v, w, steps, found_at(f, first));
     }
-    f->by_element = false;
 }
 
 ALWAYS_INLINE void minimum_search_weighted(struct k_shape shape, float sigma_factor, int blocks,
@@ -111,20 +111,45 @@ ALWAYS_INLINE void minimum_search_weighted(struct k_shape shape, float sigma_fac
         group_weights(n, first, groups, sigma2, importance + first * n, v, w, f);
         lanes_qkx(TURNS, n, shape.high, v, w, importance_steps, found_at(f, first));
     }
-    f->by_element = false;
 }
 
 /* Without minimum: Q3_K, Q6_K. Without importance they weigh by square. */
 
+/* The groups of `numbers`, so many that they fill Q3_TURNS vectors at most. */
+static inline void q3_K_search_moving(int count, const int *numbers, const float *x, float *scale)
+{
+    const int turns = (count + LANES - 1) / LANES;
+    vf v[Q3_TURNS * 16], found[Q3_TURNS];
+    for (int t = 0; t < turns; t++) {
+        const float *from[LANES];
+        for (int g = 0; g < LANES; g++)
+            from[g] = x + 16 * numbers[t * LANES + g < count ? t * LANES + g : 0];
+        lanes_load_from(16, from, v + t * 16);
+    }
+    lanes_q3(turns, 16, 4, v, found);
+    for (int k = 0; k < count; k++)
+        scale[numbers[k]] = found[k / LANES][k % LANES];
+}
+
+/* First all groups as far as they go without moving a code, then those in which one may move. */
 static inline void q3_K_search(int blocks, const float *x, struct batch *f)
 {
     const int groups = blocks * K_ELEMENTS / 16;
+    int moving[BATCH_GROUPS], count = 0;
     for (int first = 0; first < groups; first += LANES) {
-        vf v[16];
+        vf v[16], scale;
         lanes_load(1, 16, groups - first, 16, x + first * 16, v);
-        vf_store(f->scale + first, lanes_q3(16, 4, v, f->L + first / LANES * 16));
+        const uint32_t moves = vm_bits(lanes_q3_first(16, 4, v, &scale));
+        vf_store(f->scale + first, scale);
+        for (int g = first; g < first + LANES && g < groups; g++) {
+            moving[count] = g;
+            count += (int)(moves >> (g - first) & 1);
+        }
     }
-    f->by_element = true;
+    for (int k = 0; k < count; k += Q3_TURNS * LANES)
+        q3_K_search_moving(at_most((uint64_t)(count - k), Q3_TURNS * LANES), moving + k, x,
+                           f->scale);
+    f->codes_lost = true;
 }
 
 static inline void q3_K_search_weighted(int blocks, const float *x, const float *importance,
@@ -139,7 +164,6 @@ static inline void q3_K_search_weighted(int blocks, const float *x, const float 
         group_weights(16, first, groups, sigma2, importance + first * 16, v, w, f);
         lanes_qx(TURNS, 16, 4, true, v, w, found_at(f, first));
     }
-    f->by_element = false;
 }
 
 /* importance: NULL for none. */
@@ -157,7 +181,6 @@ ALWAYS_INLINE void q6_K_search_any(int blocks, const float *x, const float *impo
                 w[i] = v[i] * v[i];
         lanes_qx(TURNS, 16, 32, true, v, w, found_at(f, first));
     }
-    f->by_element = false;
 }
 
 /* Step 2 */
@@ -279,18 +302,23 @@ static inline void q6_K_round(int blocks, struct batch *f)
 
 /* Step 3 */
 
-/* The codes that the search left for sixteen elements at x, e the number of the first. */
-ALWAYS_INLINE vb searched_codes(struct k_shape shape, const struct batch *f, int block, int e,
-                                const float *x)
+/* The codes that the search left for group g of a block, whose elements are at x. */
+ALWAYS_INLINE void searched_codes(struct k_shape shape, const struct batch *f, int block, int g,
+                                  const float *x, uint8_t *code)
 {
-    const int group = (block * K_ELEMENTS + e) / shape.group;
-    if (!f->by_element)
-        return lanes_codes(x, vf_set(f->s[group]), vf_set(f->lo[group]), shape.low, shape.high);
-
-    uint8_t code[16];
-    for (int i = 0; i < 16; i++)
-        code[i] = (uint8_t)f->L[group / LANES * 16 + i][group % LANES];
-    return vb_load(code);
+    const int group = block * (K_ELEMENTS / shape.group) + g;
+    if (f->codes_lost) {
+        int32_t L[SEARCH_MAX];
+        search_q3(16, 4, x, L);
+        for (int e = 0; e < 16; e++)
+            code[e] = (uint8_t)L[e];
+        return;
+    }
+    const int pair = g * shape.group % 32; /* lanes_codes makes 32 */
+    vb q[2];
+    lanes_codes(x - pair, vf_set(f->s[group]), vf_set(f->lo[group]), shape.low, shape.high, q);
+    for (int e = 0; e < shape.group; e += 16)
+        vb_store(code + e, q[(pair + e) / 16]);
 }
 
 /*
@@ -300,23 +328,29 @@ ALWAYS_INLINE vb searched_codes(struct k_shape shape, const struct batch *f, int
 ALWAYS_INLINE void block_codes(struct k_shape shape, const struct batch *f, int block, int offset,
                                float d, float dmin, const float *x, uint8_t code[K_ELEMENTS])
 {
-    for (int e = 0; e < K_ELEMENTS; e += 16) {
-        const int group = (block * K_ELEMENTS + e) / shape.group;
-        const float scale = d * (float)(f->rounded_scale[group] - offset);
-        if (scale == 0.0f) {
-            vb_store(code + e, searched_codes(shape, f, block, e, x + e));
-            continue;
-        }
-        const float min = shape.has_min ? dmin * (float)f->rounded_min[group] : 0.0f;
-        vi q[16 / LANES];
-        for (int k = 0; k < 16 / LANES; k++) {
+    const int groups = K_ELEMENTS / shape.group, first = block * groups;
+    float scale[K_GROUPS_MAX], min[K_GROUPS_MAX];
+    for (int g = 0; g < groups; g++) {
+        scale[g] = d * (float)(f->rounded_scale[first + g] - offset);
+        min[g] = shape.has_min ? dmin * (float)f->rounded_min[first + g] : 0.0f;
+    }
+    for (int e = 0; e < K_ELEMENTS; e += 32) {
+        vi q[32 / LANES];
+        for (int k = 0; k < 32 / LANES; k++) {
+            const int g = (e + k * LANES) / shape.group;
             vf v = vf_load(x + e + k * LANES);
             if (shape.has_min)
-                v = v + vf_set(min);
-            q[k] = lanes_rne_from_low(v / vf_set(scale), shape.low, shape.high);
+                v = v + vf_set(min[g]);
+            q[k] = lanes_rne_from_low(v / vf_set(scale[g]), shape.low, shape.high);
         }
-        vb_store(code + e, vb_narrow(q));
+        vb codes[2];
+        vb_narrow(q, codes);
+        vb_store(code + e, codes[0]);
+        vb_store(code + e + 16, codes[1]);
     }
+    for (int g = 0; g < groups; g++)
+        if (scale[g] == 0.0f)
+            searched_codes(shape, f, block, g, x + g * shape.group, code + g * shape.group);
 }
 
 /* The layouts of klayout.h, sixteen bytes at a time. */
@@ -468,6 +502,7 @@ static inline void q6_K_round_weighted(int blocks, struct batch *f)
             struct batch f;                                                                        \
             const int count = at_most(left, LANES);                                                \
             left -= (uint64_t)count;                                                               \
+            f.codes_lost = false;                                                                  \
             name##_search(count, x, &f);                                                           \
             name##_round(count, &f);                                                               \
             for (int k = 0; k < count; k++, x += K_ELEMENTS, b++)                                  \
@@ -482,6 +517,7 @@ static inline void q6_K_round_weighted(int blocks, struct batch *f)
             struct batch f;                                                                        \
             const int count = at_most(left, LANES);                                                \
             left -= (uint64_t)count;                                                               \
+            f.codes_lost = false;                                                                  \
             name##_search_weighted(count, x, importance, &f);                                      \
             name##_round_weighted(count, &f);                                                      \
             importance += count * K_ELEMENTS;                                                      \

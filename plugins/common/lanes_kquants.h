@@ -143,12 +143,6 @@ ALWAYS_INLINE float block_extreme(const float *x)
     return most > -least ? most : least;
 }
 
-/* rne_clamped of round.h to -127 .. 127. */
-ALWAYS_INLINE vi lanes_rne_signed(vf v)
-{
-    return lanes_rne_from_low(v, -127, 127) - vi_set(127);
-}
-
 void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {
     struct qkern_block_q8_K *b = blocks;
@@ -160,14 +154,18 @@ void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
         }
         store_f32(b->d, 1.0f / s);
         vi sums[16];
-        for (int g = 0; g < 16; g++) {
-            vi q[16 / LANES], sum = vi_set(0);
-            for (int k = 0; k < 16 / LANES; k++) {
-                q[k] = lanes_rne_signed(vf_load(x + 16 * g + k * LANES) * vf_set(s));
-                sum = sum + q[k];
+        for (int e = 0; e < K_ELEMENTS; e += 32) {
+            vi q[32 / LANES];
+            for (int k = 0; k < 32 / LANES; k++)
+                q[k] = vi_round(vf_load(x + e + k * LANES) * vf_set(s));
+            vb codes[2];
+            vb_narrow(q, codes);
+            for (int h = 0; h < 2; h++) {
+                vb_store(b->qs + e + 16 * h, codes[h]);
+                sums[e / 16 + h] = q[h * 16 / LANES];
+                for (int k = 1; k < 16 / LANES; k++)
+                    sums[e / 16 + h] = sums[e / 16 + h] + q[h * 16 / LANES + k];
             }
-            vb_store(b->qs + 16 * g, vb_narrow(q));
-            sums[g] = sum;
         }
         int32_t sum[16];
         for (int g = 0; g < 16; g += LANES)

@@ -93,53 +93,64 @@ ALWAYS_INLINE void minimum_scales(int count, int N, const float *x, struct scale
 /* Codes -127 .. 127; returns d. */
 ALWAYS_INLINE vf signed_scales(int count, const float *x, struct scales *s)
 {
-    vf lo, hi;
-    bounds(count, x, 0.0f, 0.0f, &lo, &hi);
-    const vf d = vf_max(-lo, hi) / vf_set(127.0f);
+    vf largest[LANES];
+    for (int k = 0; k < LANES; k++) {
+        const float *block = x + ELEMENTS * (k < count ? k : 0);
+        largest[k] = vf_set(0.0f);
+        for (int e = 0; e < ELEMENTS; e += LANES)
+            largest[k] = vf_max(vf_abs(vf_load(block + e)), largest[k]);
+    }
+    const vf d = lanes_greatest(largest) / vf_set(127.0f);
     scales_set(s, d);
     return d;
 }
 
-/* Sixteen codes each. */
+/* 32 codes each. v is NaN at times, but never above a code's range unless that is said. */
 
-ALWAYS_INLINE vb symmetric_codes(const float *x, int N, vf id)
+/* The greatest value but the extreme would be 2 * N. */
+ALWAYS_INLINE void symmetric_codes(const float *x, int N, vf id, vb codes[2])
 {
-    vi q[16 / LANES];
-    for (int k = 0; k < 16 / LANES; k++) {
+    vi q[ELEMENTS / LANES];
+    for (int k = 0; k < ELEMENTS / LANES; k++) {
         const vf v = vf_load(x + k * LANES) * id + vf_set((float)N + 0.5f);
         q[k] = vi_from_f32(vf_clamp(v, vf_set(0.0f), vf_set((float)(2 * N - 1))));
     }
-    return vb_narrow(q);
+    vb_narrow(q, codes);
 }
 
-ALWAYS_INLINE vb minimum_codes(const float *x, int N, vf id, vf m)
+ALWAYS_INLINE void minimum_codes(const float *x, vf id, vf m, vb codes[2])
 {
-    vi q[16 / LANES];
-    for (int k = 0; k < 16 / LANES; k++) {
+    vi q[ELEMENTS / LANES];
+    for (int k = 0; k < ELEMENTS / LANES; k++) {
         const vf v = (vf_load(x + k * LANES) - m) * id + vf_set(0.5f);
-        q[k] = vi_from_f32(vf_clamp(v, vf_set(0.0f), vf_set((float)N)));
+        q[k] = vi_from_f32(vf_max(v, vf_set(0.0f)));
     }
-    return vb_narrow(q);
+    vb_narrow(q, codes);
 }
 
-/* rha of round.h. */
+/*
+ * rha of round.h for |v| <= 127: the float below a half is added to the magnitude, so that a half
+ * becomes a whole number, and what is less does not. True for each such float, which a test shows.
+ */
 ALWAYS_INLINE vi lanes_rha(vf v)
 {
-    const vi whole = vi_from_f32(v);
-    const vf rest = v - vf_from_i32(whole);
-    return whole + vi_from_f32(rest + rest);
+    const vi half = vi_bits(vf_set(0x1.fffffep-2f));
+    const vi sign = vi_bits(v) & vi_bits(vf_set(-0.0f));
+    return vi_from_f32(v + vf_from_bits(sign | half));
 }
 
-/* Returns the sums of 16 / LANES codes each. */
-ALWAYS_INLINE vi signed_codes(const float *x, vf id, int8_t qs[16])
+/* Returns the sums of 32 / LANES codes each. */
+ALWAYS_INLINE vi signed_codes(const float *x, vf id, int8_t qs[ELEMENTS])
 {
-    vi q[16 / LANES], sum = vi_set(0);
-    for (int k = 0; k < 16 / LANES; k++) {
-        const vf v = vf_load(x + k * LANES) * id;
-        q[k] = lanes_rha(vf_clamp(v, vf_set(-127.0f), vf_set(127.0f)));
+    vi q[ELEMENTS / LANES], sum = vi_set(0);
+    for (int k = 0; k < ELEMENTS / LANES; k++) {
+        q[k] = lanes_rha(vf_max(vf_load(x + k * LANES) * id, vf_set(-127.0f)));
         sum = sum + q[k];
     }
-    vb_store(qs, vb_narrow(q));
+    vb codes[2];
+    vb_narrow(q, codes);
+    vb_store(qs, codes[0]);
+    vb_store(qs + 16, codes[1]);
     return sum;
 }
 
@@ -188,8 +199,8 @@ static inline void q5_1_store(const vb q[2], struct qkern_block_q5_1 *b)
             left -= (uint64_t)count;                                                               \
             symmetric_scales(count, N, x, &s);                                                     \
             for (int k = 0; k < count; k++, x += ELEMENTS, b++) {                                  \
-                const vf id = vf_set(s.id[k]);                                                     \
-                const vb q[2] = {symmetric_codes(x, N, id), symmetric_codes(x + 16, N, id)};       \
+                vb q[2];                                                                           \
+                symmetric_codes(x, N, vf_set(s.id[k]), q);                                         \
                 store_u16(b->d, s.d16[k]);                                                         \
                 name##_store(q, b);                                                                \
             }                                                                                      \
@@ -206,8 +217,8 @@ static inline void q5_1_store(const vb q[2], struct qkern_block_q5_1 *b)
             left -= (uint64_t)count;                                                               \
             minimum_scales(count, N, x, &s);                                                       \
             for (int k = 0; k < count; k++, x += ELEMENTS, b++) {                                  \
-                const vf id = vf_set(s.id[k]), m = vf_set(s.m[k]);                                 \
-                const vb q[2] = {minimum_codes(x, N, id, m), minimum_codes(x + 16, N, id, m)};     \
+                vb q[2];                                                                           \
+                minimum_codes(x, vf_set(s.id[k]), vf_set(s.m[k]), q);                              \
                 store_u16(b->d, s.d16[k]);                                                         \
                 store_u16(b->m, s.m16[k]);                                                         \
                 name##_store(q, b);                                                                \
@@ -229,10 +240,8 @@ void q8_0_quantize(uint64_t n, const float *x, void *blocks)
         left -= (uint64_t)count;
         signed_scales(count, x, &s);
         for (int k = 0; k < count; k++, x += ELEMENTS, b++) {
-            const vf id = vf_set(s.id[k]);
             store_u16(b->d, s.d16[k]);
-            signed_codes(x, id, b->qs);
-            signed_codes(x + 16, id, b->qs + 16);
+            signed_codes(x, vf_set(s.id[k]), b->qs);
         }
     }
 }
@@ -248,11 +257,8 @@ void q8_1_quantize(uint64_t n, const float *x, void *blocks)
         vi sums[LANES];
         for (int k = 0; k < LANES; k++)
             sums[k] = vi_set(0);
-        for (int k = 0; k < count; k++, x += ELEMENTS) {
-            const vf id = vf_set(s.id[k]);
-            sums[k] = signed_codes(x, id, b[k].qs);
-            sums[k] = sums[k] + signed_codes(x + 16, id, b[k].qs + 16);
-        }
+        for (int k = 0; k < count; k++, x += ELEMENTS)
+            sums[k] = signed_codes(x, vf_set(s.id[k]), b[k].qs);
         uint16_t s16[LANES];
         lanes_store_scale(s16, vf_from_i32(lanes_sums(sums)) * d);
         for (int k = 0; k < count; k++, b++) {
@@ -312,9 +318,8 @@ ALWAYS_INLINE void minimum_search(int count, int N, const float *x, const float 
             search(count, N, x, importance, sigma2, &f);                                           \
             importance += count * ELEMENTS;                                                        \
             for (int k = 0; k < count; k++, x += ELEMENTS, b++) {                                  \
-                const vf s = vf_set(f.s[k]), lo = vf_set(f.lo[k]);                                 \
-                const vb q[2] = {lanes_codes(x, s, lo, LOW, HIGH),                                 \
-                                 lanes_codes(x + 16, s, lo, LOW, HIGH)};                           \
+                vb q[2];                                                                           \
+                lanes_codes(x, vf_set(f.s[k]), vf_set(f.lo[k]), LOW, HIGH, q);                     \
                 store_scale(b->d, f.scale[k]);                                                     \
                 STORE_MINIMUM                                                                      \
                 name##_store(q, b);                                                                \
@@ -330,18 +335,7 @@ WEIGHTED_QUANTIZE(q4_1, minimum_search, 15, 0, 15, A_MINIMUM)
 WEIGHTED_QUANTIZE(q5_0, symmetric_search, 16, -16, 15, NO_MINIMUM)
 WEIGHTED_QUANTIZE(q5_1, minimum_search, 31, 0, 31, A_MINIMUM)
 
-/* Dequantize. The fifth bits of elements 0 .. 15 are the low half of qh. */
-
-ALWAYS_INLINE vb with_fifth_bits(vb q, const uint8_t qh[2])
-{
-    return q | (vb_from_bits(load_u16(qh)) & 16);
-}
-
-/* ... and less 16: so the upper bits are set where the fifth is not. */
-ALWAYS_INLINE vb with_fifth_bits_less_16(vb q, const uint8_t qh[2])
-{
-    return q | (~vb_from_bits(load_u16(qh)) & 0xf0);
-}
+/* Dequantize */
 
 void q4_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
@@ -369,10 +363,11 @@ void q5_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_0 *b = blocks;
     for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
-        const vb q = vb_load(b->qs);
         const vf d = vf_set_f16(b->d);
-        lanes_values(with_fifth_bits_less_16(q & 15, b->qh), d, y);
-        lanes_values(with_fifth_bits_less_16(vb_bits(q, 4, 15), b->qh + 2), d, y + 16);
+        vb q[2];
+        vb_load_fives(b->qs, b->qh, true, q);
+        lanes_values(q[0], d, y);
+        lanes_values(q[1], d, y + 16);
     }
 }
 
@@ -380,10 +375,11 @@ void q5_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_1 *b = blocks;
     for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
-        const vb q = vb_load(b->qs);
         const vf d = vf_set_f16(b->d), m = vf_set_f16(b->m);
-        lanes_values_plus(with_fifth_bits(q & 15, b->qh), d, m, y);
-        lanes_values_plus(with_fifth_bits(vb_bits(q, 4, 15), b->qh + 2), d, m, y + 16);
+        vb q[2];
+        vb_load_fives(b->qs, b->qh, false, q);
+        lanes_values_plus(q[0], d, m, y);
+        lanes_values_plus(q[1], d, m, y + 16);
     }
 }
 

@@ -30,12 +30,6 @@ struct lanes_found {
     float *lo;
 };
 
-/* rne_clamped for |v| <= RNE_LIMIT */
-ALWAYS_INLINE vf lanes_near_clamped(vf v, int low, int high)
-{
-    return vf_clamp(vf_round(v), vf_set((float)low), vf_set((float)high));
-}
-
 /* The extreme element with its sign, as signed_absmax; *empty: where it is tiny. */
 ALWAYS_INLINE vf lanes_extreme(int n, const vf *x, vm *empty)
 {
@@ -134,75 +128,92 @@ ALWAYS_INLINE void lanes_qx(int turns, int n, int N, bool near, const vf *x, con
     }
 }
 
-/* A vector of groups in search_q3, element by element. */
-struct lanes_q3 {
-    vf w[SEARCH_MAX];
-    vf wx[SEARCH_MAX];
-    vf a[SEARCH_MAX]; /* what the element with its code adds to fit.a */
-    vf b[SEARCH_MAX];
-    struct lanes_fit fit;
-};
-
-/* A step of search_q3: element i may move to another code. Whether it did so in a lane. */
-ALWAYS_INLINE bool lanes_q3_move(int i, int N, const vf *x, vf *L, struct lanes_q3 *q)
-{
-    vf a = q->fit.a - q->a[i];
-    vf b = q->fit.b - q->b[i];
-    const vf xb = x[i] * b;
-
-    /*
-     * Most stay where they are, and that is seen without the division: where x * b / a is closer to
-     * the code than a half, with room for the errors of these operations. Nor does an element move
-     * where a is not positive.
-     */
-    const vf off = vf_abs(xb - L[i] * a);
-    const vm positive = vf_gt(a, vf_set(0.0f));
-    if (!vm_any(vm_without(positive, vf_gt(vf_set(0.4999f) * a, off))))
-        return false;
-
-    const vf to = lanes_rne_clamped(xb / a, -N, N - 1);
-    const vf to_a = q->wx[i] * to, to_b = q->w[i] * to * to;
-    a = a + to_a;
-    b = b + to_b;
-    vm better = vm_and(positive, vf_ne(to, L[i]));
-    better = vm_and(better, vf_gt(b, vf_set(0.0f)));
-    better = vm_and(better, vf_gt(a * a * q->fit.b, q->fit.a * q->fit.a * b));
-    L[i] = vf_select(better, to, L[i]);
-    q->a[i] = vf_select(better, to_a, q->a[i]);
-    q->b[i] = vf_select(better, to_b, q->b[i]);
-    q->fit.a = vf_select(better, a, q->fit.a);
-    q->fit.b = vf_select(better, b, q->fit.b);
-    return vm_any(better);
-}
-
 /*
- * search_q3 for a vector of groups. The codes are a function of nothing: L has them, from 0. The
- * passes end when every element has stayed since the last one moved, for so it would again.
+ * search_q3 as far as its first fit, *scale, for one vector of groups; the lanes in which a code
+ * may move from there. Most groups have none, and that is seen without the division: x * b / a is
+ * then closer to the code than a half, with room for the errors of these operations, or a is not
+ * positive, which moves nothing.
  */
-ALWAYS_INLINE vf lanes_q3(int n, int N, const vf *x, vf *L)
+ALWAYS_INLINE vm lanes_q3_first(int n, int N, const vf *x, vf *scale)
 {
     const vf zero = vf_set(0.0f);
-    vm empty;
-    struct lanes_q3 q = {.fit = {zero, zero}};
+    vf l[SEARCH_MAX], a[SEARCH_MAX], b[SEARCH_MAX];
+    struct lanes_fit fit = {zero, zero};
+    vm empty, moves = vf_gt(zero, zero);
     const vf s = vf_set(-(float)N) / lanes_extreme(n, x, &empty);
 
     for (int i = 0; i < n; i++) {
-        L[i] = lanes_near_clamped(s * x[i], -N, N - 1);
-        q.w[i] = x[i] * x[i];
-        q.wx[i] = q.w[i] * x[i];
-        q.a[i] = q.wx[i] * L[i];
-        q.b[i] = q.w[i] * L[i] * L[i];
-        q.fit.a = q.fit.a + q.a[i];
-        q.fit.b = q.fit.b + q.b[i];
+        const vf w = x[i] * x[i];
+        l[i] = lanes_near_clamped(s * x[i], -N, N - 1);
+        a[i] = w * x[i] * l[i];
+        b[i] = w * l[i] * l[i];
+        fit.a = fit.a + a[i];
+        fit.b = fit.b + b[i];
     }
-    int stayed = 0;
-    for (int pass = 0; pass < SEARCH_PASSES && stayed < n; pass++)
-        for (int i = 0; i < n && stayed < n; i++)
-            stayed = lanes_q3_move(i, N, x, L, &q) ? 0 : stayed + 1;
+    for (int i = 0; i < n; i++) {
+        const vf others_a = fit.a - a[i];
+        const vf off = vf_abs(x[i] * (fit.b - b[i]) - l[i] * others_a);
+        const vm stays = vf_gt(vf_set(0.4999f) * others_a, off);
+        moves = vm_or(moves, vm_without(vf_gt(others_a, zero), stays));
+    }
+    *scale = vf_select(vm_without(vf_gt(fit.b, zero), empty), fit.a / fit.b, zero);
+    return vm_without(moves, empty);
+}
 
-    for (int i = 0; i < n; i++)
-        L[i] = vf_select(empty, zero, L[i] + vf_set((float)N));
-    return vf_select(vm_without(vf_gt(q.fit.b, zero), empty), q.fit.a / q.fit.b, zero);
+/* Vectors of groups with moving codes that take turns. */
+#define Q3_TURNS 8
+
+/* search_q3 for `turns` vectors of groups, none of which is empty. */
+ALWAYS_INLINE void lanes_q3(int turns, int n, int N, const vf *x, vf *scale)
+{
+    const vf zero = vf_set(0.0f);
+    struct lanes_fit fit[Q3_TURNS];
+    vf l[Q3_TURNS * SEARCH_MAX], w[Q3_TURNS * SEARCH_MAX];
+    int moving[Q3_TURNS]; /* the vectors that have not come to rest */
+
+    for (int t = 0; t < turns; t++) {
+        vm empty;
+        const vf s = vf_set(-(float)N) / lanes_extreme(n, x + t * n, &empty);
+        fit[t].a = fit[t].b = zero;
+        for (int e = t * n; e < (t + 1) * n; e++) {
+            w[e] = x[e] * x[e];
+            l[e] = lanes_near_clamped(s * x[e], -N, N - 1);
+            fit[t].a = fit[t].a + w[e] * x[e] * l[e];
+            fit[t].b = fit[t].b + w[e] * l[e] * l[e];
+        }
+        moving[t] = t;
+    }
+
+    for (int pass = 0, left = turns; pass < SEARCH_PASSES && left > 0; pass++) {
+        vm changed[Q3_TURNS];
+        for (int k = 0; k < left; k++)
+            changed[k] = vf_gt(zero, zero);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < left; k++) {
+                struct lanes_fit *f = &fit[moving[k]];
+                const int e = moving[k] * n + i;
+                const vf from = l[e], wx = w[e] * x[e];
+                vf a = f->a - wx * from;
+                vf b = f->b - w[e] * from * from;
+                const vf to = lanes_rne_clamped(x[e] * b / a, -N, N - 1);
+                vm better = vm_and(vf_gt(a, zero), vf_ne(to, from));
+                a = a + wx * to;
+                b = b + w[e] * to * to;
+                better = vm_and(better, vf_gt(b, zero));
+                better = vm_and(better, vf_gt(a * a * f->b, f->a * f->a * b));
+                l[e] = vf_select(better, to, from);
+                f->a = vf_select(better, a, f->a);
+                f->b = vf_select(better, b, f->b);
+                changed[k] = vm_or(changed[k], better);
+            }
+        int still = 0;
+        for (int k = 0; k < left; k++)
+            if (vm_any(changed[k]))
+                moving[still++] = moving[k];
+        left = still;
+    }
+    for (int t = 0; t < turns; t++)
+        scale[t] = vf_select(vf_gt(fit[t].b, zero), fit[t].a / fit[t].b, zero);
 }
 
 /* A group of qkx: what does not change from candidate to candidate, and the best so far. */

@@ -4,6 +4,7 @@
 #define QKERN_NEON_VEC_H
 
 #include <arm_neon.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/bytes.h"
@@ -113,6 +114,12 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return vbicq_u32(a, b);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    const uint32x4_t bit = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(m, bit));
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return vmaxvq_u32(m) != 0;
@@ -149,6 +156,11 @@ ALWAYS_INLINE vi vi_from_f32(vf v)
     return vcvtq_s32_f32(v);
 }
 
+ALWAYS_INLINE vi vi_round(vf v)
+{
+    return vcvtnq_s32_f32(v);
+}
+
 ALWAYS_INLINE vf vf_from_i32(vi v)
 {
     return vcvtq_f32_s32(v);
@@ -181,19 +193,28 @@ ALWAYS_INLINE vb vb_left(vb v, int n)
     return vshlq_u8(v, vdupq_n_s8((int8_t)n));
 }
 
-ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
+ALWAYS_INLINE void vb_narrow(const vi q[32 / LANES], vb b[2])
 {
-    const int16x8_t low = vcombine_s16(vmovn_s32(q[0]), vmovn_s32(q[1]));
-    const int16x8_t high = vcombine_s16(vmovn_s32(q[2]), vmovn_s32(q[3]));
-    return vreinterpretq_u8_s8(vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+    for (int h = 0; h < 2; h++) {
+        const vi *v = q + 4 * h;
+        const int16x8_t low = vcombine_s16(vqmovn_s32(v[0]), vqmovn_s32(v[1]));
+        const int16x8_t high = vcombine_s16(vqmovn_s32(v[2]), vqmovn_s32(v[3]));
+        b[h] = vreinterpretq_u8_s8(vcombine_s8(vqmovn_s16(low), vqmovn_s16(high)));
+    }
 }
 
-ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
+ALWAYS_INLINE void vb_load_fives(const uint8_t qs[16], const uint8_t qh[4], bool signed_codes,
+                                 vb q[2])
 {
+    const uint8x16_t nibbles = vld1q_u8(qs);
+    const uint8x16_t low[2] = {vandq_u8(nibbles, vdupq_n_u8(15)), vshrq_n_u8(nibbles, 4)};
     const uint8x16_t select = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
-    const uint8x16_t spread =
-        vcombine_u8(vdup_n_u8((uint8_t)bits), vdup_n_u8((uint8_t)(bits >> 8)));
-    return vtstq_u8(spread, select);
+    for (int h = 0; h < 2; h++) {
+        const uint8x16_t spread = vcombine_u8(vdup_n_u8(qh[2 * h]), vdup_n_u8(qh[2 * h + 1]));
+        const uint8x16_t set = vtstq_u8(spread, select);
+        q[h] = vorrq_u8(low[h], signed_codes ? vbicq_u8(vdupq_n_u8(0xf0), set)
+                                             : vandq_u8(set, vdupq_n_u8(16)));
+    }
 }
 
 ALWAYS_INLINE uint16_t vb_sign_bits(vb v)

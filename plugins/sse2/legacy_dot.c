@@ -59,22 +59,10 @@ ALWAYS_INLINE i4 q4_1_sums(const struct qkern_block_q4_1 *const w[4], const stru
 ALWAYS_INLINE __m128i dot_fives(const uint8_t qs[16], const uint8_t qh[4], const struct q8_codes *x,
                                 int u)
 {
-    /* Each byte of qh eight times, and of these one bit each. */
-    const __m128i word = _mm_cvtsi32_si128((int32_t)load_u32(qh));
-    const __m128i twice = _mm_unpacklo_epi8(word, word);
-    const __m128i four = _mm_unpacklo_epi16(twice, twice);
-    const __m128i select = _mm_set1_epi64x((int64_t)0x8040201008040201);
-    const __m128i low = _mm_and_si128(_mm_unpacklo_epi32(four, four), select);
-    const __m128i high = _mm_and_si128(_mm_unpackhi_epi32(four, four), select);
-    const __m128i bit = _mm_set1_epi8(16), nibble = _mm_set1_epi8(15);
-
-    const __m128i q = load_128(qs);
-    const __m128i low_codes =
-        _mm_or_si128(_mm_and_si128(q, nibble), _mm_and_si128(_mm_cmpeq_epi8(low, select), bit));
-    const __m128i high_codes = _mm_or_si128(_mm_and_si128(_mm_srli_epi16(q, 4), nibble),
-                                            _mm_and_si128(_mm_cmpeq_epi8(high, select), bit));
-    return _mm_add_epi32(dot_wide(words_unsigned(low_codes), x->low[u]),
-                         dot_wide(words_unsigned(high_codes), x->high[u]));
+    vb q[2];
+    vb_load_fives(qs, qh, false, q);
+    return _mm_add_epi32(dot_wide(words_unsigned((__m128i)q[0]), x->low[u]),
+                         dot_wide(words_unsigned((__m128i)q[1]), x->high[u]));
 }
 
 ALWAYS_INLINE i4 q5_0_sums(const struct qkern_block_q5_0 *const w[4], const struct q8_codes *x)

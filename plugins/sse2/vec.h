@@ -4,6 +4,7 @@
 #define QKERN_SSE2_VEC_H
 
 #include <emmintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/bytes.h"
@@ -102,6 +103,11 @@ ALWAYS_INLINE vm vm_without(vm a, vm b)
     return _mm_andnot_ps(b, a);
 }
 
+ALWAYS_INLINE uint32_t vm_bits(vm m)
+{
+    return (uint32_t)_mm_movemask_ps(m);
+}
+
 ALWAYS_INLINE int vm_any(vm m)
 {
     return _mm_movemask_ps(m) != 0;
@@ -146,6 +152,11 @@ ALWAYS_INLINE vi vi_from_f32(vf v)
     return (vi)_mm_cvttps_epi32(v);
 }
 
+ALWAYS_INLINE vi vi_round(vf v)
+{
+    return (vi)_mm_cvtps_epi32(v);
+}
+
 ALWAYS_INLINE vf vf_from_i32(vi v)
 {
     return _mm_cvtepi32_ps((__m128i)v);
@@ -183,21 +194,34 @@ ALWAYS_INLINE vb vb_left(vb v, int n)
     return (vb)_mm_slli_epi16((__m128i)v, n);
 }
 
-ALWAYS_INLINE vb vb_narrow(const vi q[16 / LANES])
+ALWAYS_INLINE void vb_narrow(const vi q[32 / LANES], vb b[2])
 {
-    const __m128i low = _mm_packs_epi32((__m128i)q[0], (__m128i)q[1]);
-    const __m128i high = _mm_packs_epi32((__m128i)q[2], (__m128i)q[3]);
-    const __m128i byte = _mm_set1_epi16(0xff);
-    return (vb)_mm_packus_epi16(_mm_and_si128(low, byte), _mm_and_si128(high, byte));
+    for (int h = 0; h < 2; h++) {
+        const vi *v = q + 4 * h;
+        b[h] = (vb)_mm_packs_epi16(_mm_packs_epi32((__m128i)v[0], (__m128i)v[1]),
+                                   _mm_packs_epi32((__m128i)v[2], (__m128i)v[3]));
+    }
 }
 
-ALWAYS_INLINE vb vb_from_bits(uint16_t bits)
+ALWAYS_INLINE void vb_load_fives(const uint8_t qs[16], const uint8_t qh[4], bool signed_codes,
+                                 vb q[2])
 {
+    const __m128i nibbles = _mm_loadu_si128((const __m128i *)(const void *)qs);
+    const __m128i nibble = _mm_set1_epi8(15);
+    const __m128i low[2] = {_mm_and_si128(nibbles, nibble),
+                            _mm_and_si128(_mm_srli_epi16(nibbles, 4), nibble)};
+    /* Each byte of qh eight times, and of these one bit each. */
+    const __m128i word = _mm_cvtsi32_si128((int32_t)load_u32(qh));
+    const __m128i twice = _mm_unpacklo_epi8(word, word);
+    const __m128i four = _mm_unpacklo_epi16(twice, twice);
+    const __m128i spread[2] = {_mm_unpacklo_epi32(four, four), _mm_unpackhi_epi32(four, four)};
     const __m128i select = _mm_set1_epi64x((int64_t)0x8040201008040201);
-    const __m128i both = _mm_set1_epi16((int16_t)bits);
-    const __m128i pairs = _mm_unpacklo_epi8(both, both); /* 0 0 1 1 0 0 1 1 ... */
-    const __m128i words = _mm_shufflehi_epi16(_mm_shufflelo_epi16(pairs, 0x00), 0x55);
-    return (vb)_mm_cmpeq_epi8(_mm_and_si128(words, select), select);
+    for (int h = 0; h < 2; h++) {
+        const __m128i set = _mm_cmpeq_epi8(_mm_and_si128(spread[h], select), select);
+        q[h] = (vb)_mm_or_si128(low[h], signed_codes
+                                            ? _mm_andnot_si128(set, _mm_set1_epi8((int8_t)0xf0))
+                                            : _mm_and_si128(set, _mm_set1_epi8(16)));
+    }
 }
 
 ALWAYS_INLINE uint16_t vb_sign_bits(vb v)
