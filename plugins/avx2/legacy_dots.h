@@ -26,13 +26,18 @@ struct q8_codes {
     bool lowest; /* a code is -128 */
 };
 
+ALWAYS_INLINE bool has_lowest(__m256i codes)
+{
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi8(codes, _mm256_set1_epi8(-128))) != 0;
+}
+
 ALWAYS_INLINE struct q8_codes q8_codes_load(const int8_t *a, const int8_t *b, const int8_t *c,
                                             const int8_t *d)
 {
     struct q8_codes x = {.q = {load_256(a), load_256(b), load_256(c), load_256(d)}};
     const __m256i least =
         _mm256_min_epi8(_mm256_min_epi8(x.q[0], x.q[1]), _mm256_min_epi8(x.q[2], x.q[3]));
-    x.lowest = _mm256_movemask_epi8(_mm256_cmpeq_epi8(least, _mm256_set1_epi8(-128))) != 0;
+    x.lowest = has_lowest(least);
     return x;
 }
 
@@ -109,7 +114,8 @@ struct q8_four {
 ALWAYS_INLINE struct q8_four q8_0_load(int count, const struct qkern_block_q8_0 *const x[4])
 {
     (void)count;
-    return (struct q8_four){q8_codes_load(x[0]->qs, x[1]->qs, x[2]->qs, x[3]->qs), HEADS(x)};
+    return (struct q8_four){q8_codes_load(x[0]->qs, x[1]->qs, x[2]->qs, x[3]->qs),
+                            (f8)_mm256_castps128_ps256((__m128)F4_SCALES(x))};
 }
 
 ALWAYS_INLINE struct q8_four q8_1_load(int count, const struct qkern_block_q8_1 *const x[4])
@@ -123,7 +129,7 @@ ALWAYS_INLINE struct q8_four q8_1_load(int count, const struct qkern_block_q8_1 
                                   const struct q8_four *x)                                         \
     {                                                                                              \
         (void)count;                                                                               \
-        return step_scale_4(f8_low(HEADS(w)), f8_low(x->heads), name##_sums(w, &x->codes));        \
+        return step_scale_4(F4_SCALES(w), f8_low(x->heads), name##_sums(w, &x->codes));            \
     }                                                                                              \
     DOT_ALONE(name, q8_0, q8_four, q8_0_load, name##_value)
 
@@ -153,13 +159,11 @@ struct q8_prepared {
         float s[PREPARED_UNITS_q8_1];     /* Q8_1: as stored */
         int32_t sum[PREPARED_UNITS_q8_0]; /* Q8_0: of the codes */
     };
-    bool lowest; /* a code is -128 */
 };
 
 ALWAYS_INLINE void q8_0_prepare(struct q8_prepared *p, uint64_t units,
                                 const struct qkern_block_q8_0 *x)
 {
-    __m256i least = _mm256_setzero_si256();
     uint64_t u = 0;
     for (; u < units; u++) {
         const __m256i q = load_256(x[u].qs);
@@ -167,11 +171,9 @@ ALWAYS_INLINE void q8_0_prepare(struct q8_prepared *p, uint64_t units,
         p->d[u] = load_f16(x[u].d);
         const i4 four = lanes_added(sum);
         p->sum[u] = four[0] + four[1] + four[2] + four[3];
-        least = _mm256_min_epi8(least, q);
     }
     for (; u % 4 != 0; u++)
         p->d[u] = 0.0f, p->sum[u] = 0;
-    p->lowest = _mm256_movemask_epi8(_mm256_cmpeq_epi8(least, _mm256_set1_epi8(-128))) != 0;
 }
 
 ALWAYS_INLINE void q8_1_prepare(struct q8_prepared *p, uint64_t units,
@@ -227,8 +229,9 @@ ALWAYS_INLINE __m256i fronts(__m256i v0, __m256i v1, __m256i v2, __m256i v3)
     ((f8)_mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(FRONTS(a, b), 0x08))))
 #define F8_FRONT_BEHIND(a, b)                                                                      \
     ((f8)_mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(FRONTS(a, b), 0x0d))))
-#define F8_D(a, b) F8_OF(a, b, d)
-#define F8_D_BEHIND(a, b) F8_BEHIND(a, b, d)
+#define F8_D(a, b) F8_SCALES(a, b)
+#define F8_DM(a, b) F8_OF(a, b, d)
+#define F8_DM_BEHIND(a, b) F8_BEHIND(a, b, d)
 
 #define NIBBLES_EACH(a, b) nibbles_each((a)->qs, (b)->qs)
 #define FIVES_EACH(a, b) fives_each(a, (a)->qs, b, (b)->qs, (int)((a)->qh - (const uint8_t *)(a)))
@@ -273,19 +276,19 @@ ALWAYS_INLINE __m256i fronts(__m256i v0, __m256i v1, __m256i v2, __m256i v3)
     PAIR_ROWS(name, q8_1, q8_prepared, q8_1_prepare, name##_pair_value)
 
 PAIR_SCALE(q4_0, NIBBLES_EACH, 15, 8, F8_D)
-PAIR_MINIMUM(q4_1, NIBBLES_EACH, 15, F8_D)
+PAIR_MINIMUM(q4_1, NIBBLES_EACH, 15, F8_DM)
 PAIR_SCALE(q5_0, FIVES_EACH, 31, 16, F8_FRONT)
 PAIR_MINIMUM(q5_1, FIVES_EACH, 31, F8_FRONT)
 
 ALWAYS_INLINE __m256i q8_0_lane_sums(const struct qkern_block_q8_0 *const a[4],
                                      const struct qkern_block_q8_0 *const b[4],
-                                     const struct qkern_block_q8_0 *const x[4], bool lowest)
+                                     const struct qkern_block_q8_0 *const x[4])
 {
     __m256i s[4];
     for (int u = 0; u < 4; u++)
         s[u] = _mm256_add_epi32(
-            dot_q8(bytes_each(a[u]->qs, b[u]->qs), bytes_both(x[u]->qs), lowest),
-            dot_q8(bytes_each(a[u]->qs + 16, b[u]->qs + 16), bytes_both(x[u]->qs + 16), lowest));
+            dot_q8(bytes_each(a[u]->qs, b[u]->qs), bytes_both(x[u]->qs), false),
+            dot_q8(bytes_each(a[u]->qs + 16, b[u]->qs + 16), bytes_both(x[u]->qs + 16), false));
     return lane_totals_32(s[0], s[1], s[2], s[3]);
 }
 
@@ -294,11 +297,20 @@ ALWAYS_INLINE f8 q8_0_pair_value(const struct qkern_block_q8_0 *const a[4],
                                  const struct qkern_block_q8_0 *const x[4],
                                  const struct q8_prepared *prepared, uint64_t u)
 {
-    __m256i s = prepared->lowest ? q8_0_lane_sums(a, b, x, true) : q8_0_lane_sums(a, b, x, false);
+    __m256i s = q8_0_lane_sums(a, b, x);
     if (Q8_OFFSET > 0)
         s = _mm256_sub_epi32(s, _mm256_slli_epi32(i8_both(prepared->sum + u), 7));
-    return STEP_SCALE(F8_OF(a, b, d), f8_both(prepared->d + u), f8_from_i32(s));
+    return STEP_SCALE(F8_SCALES(a, b), f8_both(prepared->d + u), f8_from_i32(s));
 }
-PAIR_ROWS(q8_0, q8_0, q8_prepared, q8_0_prepare, q8_0_pair_value)
+
+ALWAYS_INLINE bool q8_0_rows_alone(uint64_t units, const struct qkern_block_q8_0 *x)
+{
+    __m256i least = _mm256_setzero_si256();
+    for (uint64_t u = 0; Q8_OFFSET == 0 && u < units; u++)
+        least = _mm256_min_epi8(least, load_256(x[u].qs));
+    return has_lowest(least);
+}
+
+PAIR_ROWS_UNLESS_ALONE(q8_0, q8_0, q8_prepared, q8_0_prepare, q8_0_pair_value)
 
 #endif

@@ -46,6 +46,15 @@ ALWAYS_INLINE uint64_t pair_ahead(uint64_t row_bytes, uint64_t row_stride)
 }
 
 #define PAIR_ROWS(name, activation, PREPARED, PREPARE, VALUE)                                      \
+    ALWAYS_INLINE bool name##_rows_alone(uint64_t units, const struct qkern_block_##activation *x) \
+    {                                                                                              \
+        (void)units, (void)x;                                                                      \
+        return false;                                                                              \
+    }                                                                                              \
+    PAIR_ROWS_UNLESS_ALONE(name, activation, PREPARED, PREPARE, VALUE)
+
+/* The same where name_rows_alone may tell from the activations that rows are to be taken singly. */
+#define PAIR_ROWS_UNLESS_ALONE(name, activation, PREPARED, PREPARE, VALUE)                         \
     ALWAYS_INLINE f8 name##_pair(f8 p, uint64_t units, uint64_t ahead, const uint8_t *row0,        \
                                  const uint8_t *row1, const struct qkern_block_##activation *x,    \
                                  const struct PREPARED *prepared)                                  \
@@ -88,7 +97,7 @@ ALWAYS_INLINE uint64_t pair_ahead(uint64_t row_bytes, uint64_t row_stride)
         const struct qkern_block_##activation *x = activations;                                    \
         const uint8_t *w = weights;                                                                \
                                                                                                    \
-        while (rows > 1) {                                                                         \
+        while (rows > 1 && !name##_rows_alone(units, x)) {                                         \
             const uint64_t pairs = (rows < GROUP_ROWS ? rows : GROUP_ROWS) / 2;                    \
             f8 p[GROUP_ROWS / 2] = {{0}};                                                          \
             for (uint64_t u = 0; u < units; u += PREPARED_UNITS_##activation) {                    \
@@ -111,8 +120,8 @@ ALWAYS_INLINE uint64_t pair_ahead(uint64_t row_bytes, uint64_t row_stride)
             w += 2 * pairs * row_stride;                                                           \
             rows -= 2 * pairs;                                                                     \
         }                                                                                          \
-        if (rows > 0)                                                                              \
-            *out = name##_vec_dot(n, w, activations);                                              \
+        for (; rows > 0; rows--, w += row_stride)                                                  \
+            *out++ = name##_vec_dot(n, w, activations);                                            \
     }
 
 ALWAYS_INLINE f8 f8_from_i32(__m256i v)
@@ -185,5 +194,24 @@ ALWAYS_INLINE f4 step_k_minimum_both(f8 w, f4 dx, __m256i sums)
     const f8 product = (x * w) * f8_from_i32(sums);
     return f8_low(product) - f8_high(product);
 }
+
+/*
+ * One word of four blocks, put together outside of vectors, whose units have enough to do. The
+ * empty statement keeps compilers from doing it in one after all.
+ */
+ALWAYS_INLINE int64_t word_of_four(const void *a, const void *b, const void *c, const void *d)
+{
+    uint64_t words = (uint64_t)load_u16(a) | (uint64_t)load_u16(b) << 16 |
+                     (uint64_t)load_u16(c) << 32 | (uint64_t)load_u16(d) << 48;
+    __asm__("" : "+r"(words));
+    return (int64_t)words;
+}
+
+#define F4_SCALES(w)                                                                               \
+    ((f4)_mm_cvtph_ps(_mm_cvtsi64_si128(word_of_four((w)[0]->d, (w)[1]->d, (w)[2]->d, (w)[3]->d))))
+#define F8_SCALES(a, b)                                                                            \
+    ((f8)_mm256_cvtph_ps(_mm_unpacklo_epi64(                                                       \
+        _mm_cvtsi64_si128(word_of_four((a)[0]->d, (a)[1]->d, (a)[2]->d, (a)[3]->d)),               \
+        _mm_cvtsi64_si128(word_of_four((b)[0]->d, (b)[1]->d, (b)[2]->d, (b)[3]->d)))))
 
 #endif
