@@ -6,7 +6,6 @@
  *   1. search: a group in each lane                      (lanes_search.h)
  *   2. round the scales of a block: a block in each lane
  *   3. compute the codes: elements side by side
- *
  */
 #ifndef QKERN_COMMON_LANES_KQUANTIZE_H
 #define QKERN_COMMON_LANES_KQUANTIZE_H
@@ -29,8 +28,6 @@ struct batch {
     float s[BATCH_GROUPS];
     float lo[BATCH_GROUPS];
     bool codes_lost; /* they are no function of s and lo: q3_K_search */
-    bool by_element; /* codes are not a function of s and lo, but stand in L, as in lanes_q3 */
-    vf L[K_ELEMENTS];
 
     /* Step 2 */
     int32_t rounded_scale[BATCH_GROUPS];
