@@ -29,6 +29,10 @@ function(qkern_c_target target)
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
     -ffp-contract=off -fno-fast-math)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  # Atomics in place: the compiler's helpers for them ask for the CPU in start-up code.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    target_compile_options(${target} PRIVATE -mno-outline-atomics)
+  endif()
   if(QKERN_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

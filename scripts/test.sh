@@ -57,7 +57,7 @@ STAGES=(
     "valgrind  the unit tests under valgrind's memcheck"
     "fuzz      each fuzzer for QKERN_FUZZ_SECONDS, under ASan and UBSan"
     "coverage  branch coverage of host/ and gguf/ above 90 %"
-    "cpus      qkern info tells the truth on the CPUs that QEMU plays"
+    "cpus      qkern info tells the truth on the CPUs that QEMU plays, and chooses the right plugins"
     "aarch64   cross build for 64-bit Arm; tests and qkern info under QEMU"
 )
 
@@ -123,7 +123,7 @@ stage_asan() {
 stage_tsan() {
     configure tsan
     build tsan
-    TSAN_OPTIONS=halt_on_error=1 run_tests tsan --tests-regex 'host_pins|test_lua_quantize|test_lua_module'
+    TSAN_OPTIONS=halt_on_error=1 run_tests tsan --tests-regex 'host_pins|host_matvec|test_lua_quantize|test_lua_module'
 }
 
 # Left out: test_kernel_undefined, for valgrind does not act on FTZ and DAZ; and what mostly runs other
@@ -157,6 +157,7 @@ stage_cpus() {
     configure release
     build release
     tests/tools/info-emulated.sh build
+    tests/selection/selection.sh build build/tests/selection/machines
 }
 
 stage_aarch64() {

@@ -184,8 +184,8 @@ QKERN_API qkern_status qkern_close(qkern *q, qkern_error *error);
 
 /*
  * In all of these n may be 0: then nothing is read or written, and pointers to data may be NULL
- * (qkern_vec_dot sets *result to 0). QKERN_E_TYPE if no plugin has the entry point for the type, or
- * if this version of libqkern has no check for the type's blocks.
+ * (qkern_vec_dot and qkern_matvec give zeros). QKERN_E_TYPE if no plugin has the entry point for
+ * the type, or if this version of libqkern has no check for the type's blocks.
  */
 
 /*
@@ -230,6 +230,73 @@ QKERN_API qkern_status qkern_vec_dot(qkern *q, uint32_t type, uint64_t n, const 
 QKERN_API qkern_status qkern_check_blocks(uint32_t type, uint64_t n, const void *blocks,
                                           uint64_t blocks_bytes, qkern_error *error);
 
+/* --- a matrix times a vector ------------------------------------------------------------------ */
+
+/*
+ * Weights: `rows` rows of n elements, row r at weights + r * row_stride. The weights stay the
+ * caller's and may lie at any address, in a mapped file for instance.
+ */
+typedef struct qkern_matrix {
+    uint32_t struct_size;
+    uint32_t type;
+    uint64_t n; /* elements of a row: whole blocks */
+    uint64_t rows;
+    uint64_t row_stride; /* bytes from one row to the next, at least those of a row; what lies
+                            between two rows is not read */
+    const void *weights;
+    uint64_t weights_bytes; /* of all rows, with or without the padding of the last */
+} qkern_matrix;
+
+#define QKERN_MATRIX_INIT                                                                          \
+    {                                                                                              \
+        (uint32_t)sizeof(qkern_matrix), 0, 0, 0, 0, NULL, 0                                        \
+    }
+
+/*
+ * Threads of the caller's: any pool with a "parallel for". run calls task(arg, index) once for each
+ * index below tasks, on any threads, in any order, also all on one, and returns when all have
+ * returned. A task takes no lock and does not fail. As many tasks as threads give each thread an
+ * equal share; some times more let a pool balance threads that are not equally fast.
+ */
+typedef struct qkern_pool {
+    uint32_t struct_size;
+    uint32_t tasks; /* at least 1 */
+    void (*run)(void *pool, uint32_t tasks, void (*task)(void *arg, uint32_t index), void *arg);
+    void *pool; /* given to run */
+} qkern_pool;
+
+#define QKERN_POOL_INIT                                                                            \
+    {                                                                                              \
+        (uint32_t)sizeof(qkern_pool), 0, NULL, NULL                                                \
+    }
+
+/*
+ * out[r], for each row r of the matrix, becomes the dot product of that row and a row of
+ * matrix->n activations of the type's dot type: the same bits as qkern_vec_dot's, whatever computes
+ * them. pool NULL: the calling thread alone. Libqkern starts no thread.
+ *
+ * The arguments and the activations are checked before anything is written, as by qkern_vec_dot.
+ * The weights are not looked at, for that would cost as much as the product: check them once, when
+ * they are loaded, with qkern_check_blocks. From fields that are not finite come results that are
+ * not. weights_bytes that do not fit, or a stride less than a row: QKERN_E_SIZE. If pool->run
+ * returned before all tasks were run: QKERN_E_ARGUMENT, and then alone `out` is written in part.
+ */
+QKERN_API qkern_status qkern_matvec(qkern *q, const qkern_matrix *matrix, const void *activations,
+                                    uint64_t activations_bytes, float *out, const qkern_pool *pool,
+                                    qkern_error *error);
+
+/*
+ * One of `parts` shares of the same product, for threads that are in a parallel region already:
+ * each makes the same call with its own number `part`, 0 to parts - 1. The parts write distinct
+ * elements of `out`, which is complete when all have returned; libqkern does not wait for the
+ * others. Each checks all arguments and activations, so all parts fail alike, and then none writes.
+ * Which rows are whose may change with the version.
+ */
+QKERN_API qkern_status qkern_matvec_part(qkern *q, const qkern_matrix *matrix,
+                                         const void *activations, uint64_t activations_bytes,
+                                         float *out, uint32_t part, uint32_t parts,
+                                         qkern_error *error);
+
 /* --- pins ------------------------------------------------------------------------------------- */
 
 /*
@@ -240,6 +307,10 @@ QKERN_API qkern_status qkern_check_blocks(uint32_t type, uint64_t n, const void 
  *
  * The fields are the library's. A pin lives in memory of the thread that began it, is ended by that
  * thread, and is not copied. Pins nest, in any order, on one instance or several.
+ *
+ * The child of a fork has the instance and its kernels, but none of the parent's pins: there they
+ * are neither used nor ended, and do not keep the instance from being closed. (Where the system
+ * cannot wipe memory on fork, as Linux before 4.14, they do.)
  */
 typedef struct qkern_pin {
     const struct qkern_generation *generation;
@@ -247,8 +318,11 @@ typedef struct qkern_pin {
 } qkern_pin;
 
 /*
- * Begins a pin. Wait-free, no allocation, no registration of threads; a few ns. Fails only on a
- * NULL argument (QKERN_E_ARGUMENT).
+ * Begins a pin. A few ns, wait-free, no call of the system, nothing written that other threads
+ * write. Only a thread's first pin on an instance takes longer: it looks for a place to note the
+ * thread's pins in, for which memory may be mapped; if there is none, a counter serves that all
+ * such threads share. Threads need not be registered, and may end at any time. Fails only on a NULL
+ * argument (QKERN_E_ARGUMENT).
  */
 QKERN_API qkern_status qkern_pin_begin(qkern *q, qkern_pin *pin);
 

@@ -86,7 +86,7 @@ static qkern_status plugins_try(const struct loader *loader, const qkern_options
 /* Frees an instance that nobody uses. */
 static void instance_release(qkern *q)
 {
-    pin_table_release(q->pins);
+    pin_table_release(&q->pins);
     record_release_all(&q->records);
     free(q);
 }
@@ -115,13 +115,10 @@ static qkern_status instance_fill(qkern *q, const qkern_options *options,
         return status;
 
     struct qkern_generation *generation = generation_create(&q->records, 1);
-    if (generation != NULL)
-        q->pins = pin_table_create(generation);
-    if (q->pins == NULL) {
-        free(generation);
+    if (generation == NULL)
         return error_set(error, QKERN_E_MEMORY, QKERN_NO_INDEX,
                          "out of memory: the table of chosen kernels");
-    }
+    pin_table_init(&q->pins, generation, surroundings->barrier);
     return QKERN_OK;
 }
 
@@ -141,11 +138,12 @@ qkern_status instance_open(const qkern_options *options, const struct surroundin
         status = environment_read(surroundings->environment, &environment, error);
     if (status != QKERN_OK)
         goto done;
-    q = calloc(1, sizeof *q);
+    q = aligned_alloc(_Alignof(struct qkern), sizeof *q);
     if (q == NULL) {
         status = error_set(error, QKERN_E_MEMORY, QKERN_NO_INDEX, "out of memory: an instance");
         goto done;
     }
+    memset(q, 0, sizeof *q);
     status = instance_fill(q, &wanted, surroundings, &environment, error);
     if (status == QKERN_OK)
         *out = q;
@@ -164,6 +162,7 @@ struct surroundings surroundings_native(void)
         .beside = NULL,
         .installed = QKERN_INSTALLED_PLUGINS,
         .descriptor_folder = "/proc/self/fd",
+        .barrier = barrier_native(),
     };
 }
 
@@ -178,7 +177,7 @@ qkern_status qkern_close(qkern *q, qkern_error *error)
 {
     if (q == NULL)
         return QKERN_OK;
-    uint64_t held = pin_table_held(q->pins);
+    uint64_t held = pin_table_held(&q->pins);
     if (held != 0)
         return error_set(error, QKERN_E_BUSY, QKERN_NO_INDEX,
                          "qkern_close: %" PRIu64 " pin%s held: end each with qkern_pin_end", held,

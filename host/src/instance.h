@@ -11,9 +11,9 @@
 #include "record.h"
 
 struct qkern {
+    struct pin_table pins;
     struct cpu_features features;
     struct record_list records;
-    struct pin_table *pins;
 };
 
 /* What qkern_open takes from the machine, and tests replace. */
@@ -23,6 +23,7 @@ struct surroundings {
     const char *beside;            /* the folder beside libqkern; NULL: find out */
     const char *installed;         /* the folder fixed at build time */
     const char *descriptor_folder; /* where open files have a path */
+    const struct barrier_source *barrier;
 };
 
 /* This machine's. */

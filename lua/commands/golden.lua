@@ -4,7 +4,8 @@
 local qk = require "qkern"
 local contract = require "qkern.commands.support.contract"
 local failure = require "qkern.commands.support.failure"
-local options = require "qkern.commands.support.options"
+local files = require "qkern.commands.support.files"
+local named = require "qkern.commands.support.named"
 local text = require "qkern.commands.support.text"
 
 local golden = {
@@ -21,7 +22,7 @@ if a file cannot be read or understood.
 ]],
     options = {
         {"--plugin", "NAME", "judge this plugin's own kernels"},
-        {"--types", "LIST", "only these types: Q4_0,Q4_K"},
+        named.TYPES,
     },
 }
 
@@ -37,16 +38,8 @@ for byte = 0, 255 do UNHEX[("%02x"):format(byte)] = string.char(byte) end
 local reader = {}
 reader.__index = reader
 
--- Only of a regular file: opening a FIFO or a device may block or do something.
 function reader.open(path)
-    local size, message = qk.file_size(path)
-    local file, content
-    if size then file, message = io.open(path, "rb") end
-    if file then
-        content, message = file:read("a")
-        file:close()
-    end
-    if not content then failure.raise(failure.USAGE, "cannot read " .. tostring(message)) end
+    local content = files.read(path)
     return setmetatable({path = path, next_line = content:gmatch("([^\n]*)\n?"), line = 0,
                          left = select(2, content:gsub("[^\n]+", ""))}, reader)
 end
@@ -374,29 +367,11 @@ end
 
 -- The types of --types by name; nil for all.
 local function wanted_types(list)
-    if not list then return nil end
+    local names = named.types(golden, "--types", list)
+    if not names then return nil end
     local wanted = {}
-    for word in list:gmatch("[^,]+") do
-        local kind = failure.try(qk.type, word)
-        if not kind then options.fail(golden, "--types: there is no type %s", word) end
-        wanted[kind.name] = true
-    end
-    if not next(wanted) then options.fail(golden, "--types names no type") end
+    for _, name in ipairs(names) do wanted[name] = true end
     return wanted
-end
-
--- A plugin that cannot be used is a usage error, with the reason why.
-local function check_plugin(name)
-    if not name then return end
-    if name == "" then options.fail(golden, "--plugin needs the name of a plugin") end
-    local reason = "no plugin is named " .. name
-    for _, plugin in ipairs(qk.plugins()) do
-        if plugin.name == name then
-            if plugin.ready then return end
-            reason = ("plugin %s (%s) is not usable: %s"):format(name, plugin.path, plugin.text)
-        end
-    end
-    options.fail(golden, "--plugin: %s", reason)
 end
 
 local function read_folder(path, wanted)
@@ -424,7 +399,7 @@ end
 
 function golden.run(args)
     local wanted = wanted_types(args.types)
-    check_plugin(args.plugin)
+    if args.plugin then named.plugin(golden, "--plugin", args.plugin) end
     local list = read_folder(args[1], wanted)
 
     local rows, mismatches = {}, {}

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- The command line of the qkern executable: finds the command, runs it, and says what went wrong.
--- Returns a function (arg, stderr_is_terminal) -> exit status; arg[0] is the program's name.
+-- Returns a function (arg, stderr_is_terminal, stdout_is_terminal) -> exit status; arg[0] is the
+-- program's name.
 local qk = require "qkern"
 local failure = require "qkern.commands.support.failure"
 local options = require "qkern.commands.support.options"
 local text = require "qkern.commands.support.text"
 
-local COMMANDS = {"info", "inspect", "quantize", "golden"}
+local COMMANDS = {"info", "inspect", "quantize", "golden", "verify", "bench"}
 
 -- What else there is a help text of: scripts.
 local RUN = {
@@ -105,7 +106,7 @@ local function protected(who, explainer, f, ...)
     return false, exit
 end
 
-local function run_command(command, args, terminal)
+local function run_command(command, args, terminal, screen)
     local who = "qkern " .. command.name
     local _, status = protected(who, function(err) return explain(who, err) end, function()
         local values = options.parse(command, args)
@@ -113,7 +114,7 @@ local function run_command(command, args, terminal)
             io.stdout:write(options.help(command))
             return 0
         end
-        values.terminal = terminal
+        values.terminal, values.screen = terminal, screen
         return command.run(values)
     end)
     return status
@@ -216,7 +217,7 @@ local WORDS = {
     ["--version"] = version, ["-v"] = version, ["run"] = run, ["-e"] = code,
 }
 
-return function(arg, terminal)
+return function(arg, terminal, screen)
     local word = arg[1]
     if not word then
         io.stderr:write(usage(), "\nThe interactive console is not part of this version.\n")
@@ -225,5 +226,5 @@ return function(arg, terminal)
     if WORDS[word] then return WORDS[word](arg) end
     local command = find_command(word)
     if not command then return unknown(word) end
-    return run_command(command, {table.unpack(arg, 2)}, terminal)
+    return run_command(command, {table.unpack(arg, 2)}, terminal, screen)
 end

@@ -98,7 +98,8 @@ static int run(lua_State *L)
         lua_rawseti(L, -2, i);
     }
     lua_pushboolean(L, isatty(STDERR_FILENO));
-    lua_call(L, 2, 1);
+    lua_pushboolean(L, isatty(STDOUT_FILENO));
+    lua_call(L, 3, 1);
     return 1;
 }
 

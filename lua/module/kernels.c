@@ -111,6 +111,7 @@ static int kernel_has(lua_State *L)
         [QKERN_ENTRY_DEQUANTIZE] = table.dequantize != NULL,
         [QKERN_ENTRY_VEC_DOT] = table.vec_dot != NULL,
         [QKERN_ENTRY_QUANTIZE_WEIGHTED] = table.quantize_weighted != NULL,
+        [QKERN_ENTRY_VEC_DOT_ROWS] = table.vec_dot_rows != NULL,
     };
 
     lua_pushboolean(L, has[entry]);

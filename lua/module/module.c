@@ -42,5 +42,7 @@ __attribute__((visibility("default"))) int luaopen_qkern(lua_State *L)
     gguf_register(L);
     writer_register(L);
     convert_register(L);
+    bench_register(L);
+    verify_register(L);
     return 1;
 }

@@ -19,6 +19,8 @@
 
 /* The names of the metatables. */
 #define ARRAY_CLASS "qkern.array"
+#define BENCH_CELL_CLASS "qkern.bench_cell"
+#define BENCH_PIN_CLASS "qkern.bench_pin"
 #define BUFFER_CLASS "qkern.buffer"
 #define CONVERTER_CLASS "qkern.converter"
 #define ERROR_CLASS "qkern.error"
@@ -27,6 +29,7 @@
 #define INSTANCE_CLASS "qkern.instance"
 #define KERNEL_CLASS "qkern.kernel"
 #define MAPPING_CLASS "qkern.mapping"
+#define VERIFICATION_CLASS "qkern.verification"
 #define WRITER_CLASS "qkern.gguf_writer"
 
 int luaopen_qkern(lua_State *L);
@@ -41,6 +44,8 @@ void kernels_register(lua_State *L);
 void gguf_register(lua_State *L);
 void writer_register(lua_State *L);
 void convert_register(lua_State *L);
+void bench_register(lua_State *L);
+void verify_register(lua_State *L);
 
 /*
  * Creates the metatable of a class with its metamethods and methods; methods may be NULL. Leaves

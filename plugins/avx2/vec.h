@@ -250,13 +250,11 @@ ALWAYS_INLINE void vf_transpose(vf v[LANES])
 /* Four f16, as f32. */
 ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
 {
-    uint16_t h[4];
-    memcpy(&h[0], a, 2);
-    memcpy(&h[1], b, 2);
-    memcpy(&h[2], c, 2);
-    memcpy(&h[3], d, 2);
-    return (f4)_mm_cvtph_ps(
-        _mm_set_epi16(0, 0, 0, 0, (int16_t)h[3], (int16_t)h[2], (int16_t)h[1], (int16_t)h[0]));
+    __m128i h = _mm_cvtsi32_si128(load_u16(a));
+    h = _mm_insert_epi16(h, load_u16(b), 1);
+    h = _mm_insert_epi16(h, load_u16(c), 2);
+    h = _mm_insert_epi16(h, load_u16(d), 3);
+    return (f4)_mm_cvtph_ps(h);
 }
 
 #endif

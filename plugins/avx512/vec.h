@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
+#include "common/step.h"
 
 #define LANES 16
 
@@ -234,6 +235,18 @@ ALWAYS_INLINE void vf_transpose(vf v[LANES])
         v[i + 4] = _mm512_shuffle_f32x4(a[i + 4], a[i + 12], 0x88);
         v[i + 12] = _mm512_shuffle_f32x4(a[i + 4], a[i + 12], 0xdd);
     }
+}
+
+/* Four f16, as f32. */
+ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
+{
+    uint16_t h[4];
+    memcpy(&h[0], a, 2);
+    memcpy(&h[1], b, 2);
+    memcpy(&h[2], c, 2);
+    memcpy(&h[3], d, 2);
+    return (f4)_mm_cvtph_ps(
+        _mm_set_epi16(0, 0, 0, 0, (int16_t)h[3], (int16_t)h[2], (int16_t)h[1], (int16_t)h[0]));
 }
 
 #endif

@@ -32,13 +32,15 @@
  * real: the other pointers are to a block of zeros. Its value is +0, and a partial is never -0, for
  * it starts at +0 and only a sum of two -0 is -0; so adding it changes nothing.
  *
- * DOTS(name, activation, FOUR, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows:
+ * DOTS(name, activation, FOUR, LOAD, VALUE) defines name_vec_dot and name_vec_dot_rows; DOT_ALONE
+ * defines only name_vec_dot, for a plugin that has another way with rows, and DOTS_WALK with
+ * DOTS_OF_ROWS only name_vec_dot_rows:
  *
  *   struct FOUR
  *   struct FOUR LOAD(int count, const struct qkern_block_ACTIVATION *const x[4])
  *   f4 VALUE(int count, const struct qkern_block_NAME *const w[4], const struct FOUR *x)
  */
-#define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
+#define DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                             \
     ALWAYS_INLINE void name##_dots(int rows, bool ahead, uint64_t units, float *out,               \
                                    const uint8_t *weights, uint64_t row_stride,                    \
                                    const struct qkern_block_##activation *x)                       \
@@ -78,15 +80,17 @@
         }                                                                                          \
         for (int r = 0; r < rows; r++)                                                             \
             out[r] = f4_partials_total(p[r]);                                                      \
-    }                                                                                              \
-                                                                                                   \
+    }
+
+#define DOTS_OF_A_ROW(name, activation)                                                            \
     float name##_vec_dot(uint64_t n, const void *weights, const void *activations)                 \
     {                                                                                              \
         float out;                                                                                 \
         name##_dots(1, false, n / UNIT_##activation, &out, weights, 0, activations);               \
         return out;                                                                                \
-    }                                                                                              \
-                                                                                                   \
+    }
+
+#define DOTS_OF_ROWS(name, activation)                                                             \
     void name##_vec_dot_rows(uint64_t n, uint64_t rows, float *out, const void *weights,           \
                              uint64_t row_stride, const void *activations)                         \
     {                                                                                              \
@@ -100,5 +104,14 @@
         for (; rows > 0; rows--, out++, w += row_stride)                                           \
             name##_dots(1, true, units, out, w, row_stride, activations);                          \
     }
+
+#define DOT_ALONE(name, activation, FOUR, LOAD, VALUE)                                             \
+    DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                                 \
+    DOTS_OF_A_ROW(name, activation)
+
+#define DOTS(name, activation, FOUR, LOAD, VALUE)                                                  \
+    DOTS_WALK(name, activation, FOUR, LOAD, VALUE)                                                 \
+    DOTS_OF_A_ROW(name, activation)                                                                \
+    DOTS_OF_ROWS(name, activation)
 
 #endif

@@ -10,6 +10,14 @@
  *
  * for Q2_K .. Q6_K: the sum over groups of scale times sum of code times code, offsets taken off,
  * and for Q2_K, Q4_K and Q5_K the sum of minimum times stored sum.
+ *
+ * K_DOTS is what of dots.h makes the entries, DOTS if it is not defined; K_UNROLLED stands before
+ * the loop over four units, and unrolls it if it is not defined. A plugin that has not all types,
+ * or sees activations otherwise, also defines
+ *
+ *   K_TYPES(MINIMUM, SCALE)   the types: MINIMUM(NAME) or SCALE(NAME) for each
+ *   K_FOUR, K_LOAD            the struct of four activation blocks with f4 d, and what loads it
+ *   K_UNIT(x, u)              what NAME_sum and NAME_min see of unit u of such a struct
  */
 #ifndef QKERN_COMMON_DOTS_KQUANTS_H
 #define QKERN_COMMON_DOTS_KQUANTS_H
@@ -18,6 +26,19 @@
 #include "klayout.h"
 
 #define UNIT_q8_K K_ELEMENTS
+
+#ifndef K_DOTS
+#define K_DOTS DOTS
+#endif
+#ifndef K_UNROLLED
+#define K_UNROLLED _Pragma("GCC unroll 4")
+#endif
+
+#ifndef K_TYPES
+#define K_TYPES(MINIMUM, SCALE) MINIMUM(q2_K) SCALE(q3_K) MINIMUM(q4_K) MINIMUM(q5_K) SCALE(q6_K)
+#define K_FOUR q8_K_four
+#define K_LOAD q8_K_load
+#define K_UNIT(x, u) ((x)->block[u])
 
 struct q8_K_four {
     const struct qkern_block_q8_K *block[4];
@@ -31,37 +52,38 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
         .block = {x[0], x[1], x[2], x[3]},
         .d = {load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)}};
 }
+#endif
 
 #define K_SCALE(name)                                                                              \
     ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
-                                  const struct q8_K_four *x)                                       \
+                                  const struct K_FOUR *x)                                          \
     {                                                                                              \
-        k_acc s[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
-        for (int u = 0; u < count; u++)                                                            \
-            s[u] = name##_sum(w[u], x->block[u]);                                                  \
+        k_acc s[4];                                                                                \
+        K_UNROLLED for (int u = 0; u < count; u++) s[u] = name##_sum(w[u], K_UNIT(x, u));          \
+        for (int u = count; u < 4; u++)                                                            \
+            s[u] = k_acc_zero();                                                                   \
         return step_scale_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]));                  \
     }                                                                                              \
-    DOTS(name, q8_K, q8_K_four, q8_K_load, name##_value)
+    K_DOTS(name, q8_K, K_FOUR, K_LOAD, name##_value)
 
 #define K_MINIMUM(name)                                                                            \
     ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
-                                  const struct q8_K_four *x)                                       \
+                                  const struct K_FOUR *x)                                          \
     {                                                                                              \
-        k_acc s[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
-        k_acc m[4] = {k_acc_zero(), k_acc_zero(), k_acc_zero(), k_acc_zero()};                     \
-        for (int u = 0; u < count; u++) {                                                          \
-            s[u] = name##_sum(w[u], x->block[u]);                                                  \
-            m[u] = name##_min(w[u], x->block[u]);                                                  \
+        k_acc s[4];                                                                                \
+        k_acc m[4];                                                                                \
+        K_UNROLLED for (int u = 0; u < count; u++)                                                 \
+        {                                                                                          \
+            s[u] = name##_sum(w[u], K_UNIT(x, u));                                                 \
+            m[u] = name##_min(w[u], K_UNIT(x, u));                                                 \
         }                                                                                          \
+        for (int u = count; u < 4; u++)                                                            \
+            s[u] = m[u] = k_acc_zero();                                                            \
         return step_k_minimum_4(F4_OF(w, d), x->d, k_totals(s[0], s[1], s[2], s[3]),               \
                                 F4_OF(w, dmin), k_totals(m[0], m[1], m[2], m[3]));                 \
     }                                                                                              \
-    DOTS(name, q8_K, q8_K_four, q8_K_load, name##_value)
+    K_DOTS(name, q8_K, K_FOUR, K_LOAD, name##_value)
 
-K_MINIMUM(q2_K)
-K_SCALE(q3_K)
-K_MINIMUM(q4_K)
-K_MINIMUM(q5_K)
-K_SCALE(q6_K)
+K_TYPES(K_MINIMUM, K_SCALE)
 
 #endif

@@ -48,8 +48,12 @@ static inline uint32_t select_u32(uint32_t yes, uint32_t a, uint32_t b)
 /* The value of h. A NaN keeps its payload and becomes quiet. */
 static inline float f32_from_f16(uint16_t h)
 {
-#ifdef __F16C__
+#if defined(__F16C__)
     return _cvtsh_ss(h);
+#elif defined(__aarch64__)
+    __fp16 v;
+    memcpy(&v, &h, sizeof v);
+    return v;
 #else
     const uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     const int32_t magnitude = h & 0x7fff;

@@ -15,18 +15,27 @@
     X(F32, f32, IGNORES, HAS)                                                                      \
     X(F16, f16, IGNORES, HAS)                                                                      \
     X(BF16, bf16, IGNORES, HAS)                                                                    \
+    KERNEL_TYPES_32(X)                                                                             \
+    X(Q8_1, q8_1, IGNORES, LACKS)                                                                  \
+    KERNEL_TYPES_K(X)                                                                              \
+    X(Q8_K, q8_K, IGNORES, LACKS)
+
+/* Those whose vec_dot sums products of codes, which is all that some plugins have. */
+#define INTEGER_DOT_TYPES(X) KERNEL_TYPES_32(X) KERNEL_TYPES_K(X)
+
+#define KERNEL_TYPES_32(X)                                                                         \
     X(Q4_0, q4_0, USES, HAS)                                                                       \
     X(Q4_1, q4_1, USES, HAS)                                                                       \
     X(Q5_0, q5_0, USES, HAS)                                                                       \
     X(Q5_1, q5_1, USES, HAS)                                                                       \
-    X(Q8_0, q8_0, IGNORES, HAS)                                                                    \
-    X(Q8_1, q8_1, IGNORES, LACKS)                                                                  \
+    X(Q8_0, q8_0, IGNORES, HAS)
+
+#define KERNEL_TYPES_K(X)                                                                          \
     X(Q2_K, q2_K, USES, HAS)                                                                       \
     X(Q3_K, q3_K, USES, HAS)                                                                       \
     X(Q4_K, q4_K, USES, HAS)                                                                       \
     X(Q5_K, q5_K, USES, HAS)                                                                       \
-    X(Q6_K, q6_K, USES, HAS)                                                                       \
-    X(Q8_K, q8_K, IGNORES, LACKS)
+    X(Q6_K, q6_K, USES, HAS)
 
 #define DECLARE_WEIGHTED_USES(name)                                                                \
     void name##_quantize_weighted(uint64_t n, const float *x, const float *importance,             \

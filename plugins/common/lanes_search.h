@@ -216,8 +216,11 @@ ALWAYS_INLINE vm lanes_q3_move(int i, int N, bool look, const vf *x, struct lane
     return better;
 }
 
-/* Vectors of groups with moving codes that take turns. */
-#define Q3_TURNS 8
+/*
+ * Vectors of groups with moving codes that take turns. With sixteen lanes more than four would not
+ * leave room on the stack.
+ */
+#define Q3_TURNS (LANES == 16 ? 4 : 8)
 
 /* search_q3 for `turns` vectors of groups; the scales. */
 ALWAYS_INLINE void lanes_q3(int turns, int n, int N, const vf *x, vf *scale)

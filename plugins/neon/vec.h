@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
+#include "common/step.h"
 
 #define LANES 4
 
@@ -231,6 +232,37 @@ ALWAYS_INLINE void vf_transpose(vf v[LANES])
     v[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
     v[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
     v[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+/* The four bytes at p, four times over. */
+ALWAYS_INLINE uint8x16_t four_bytes(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return vreinterpretq_u8_u32(vdupq_n_u32(word));
+}
+
+/* The four sums of four lanes. */
+ALWAYS_INLINE i4 totals(const int32x4_t s[4])
+{
+    return (i4)vpaddq_s32(vpaddq_s32(s[0], s[1]), vpaddq_s32(s[2], s[3]));
+}
+
+ALWAYS_INLINE uint16_t two_bytes(const void *p)
+{
+    uint16_t h;
+    memcpy(&h, p, sizeof h);
+    return h;
+}
+
+/* Four f16, as f32. */
+ALWAYS_INLINE f4 f4_load_f16(const void *a, const void *b, const void *c, const void *d)
+{
+    uint16x4_t h = vdup_n_u16(two_bytes(a));
+    h = vset_lane_u16(two_bytes(b), h, 1);
+    h = vset_lane_u16(two_bytes(c), h, 2);
+    h = vset_lane_u16(two_bytes(d), h, 3);
+    return (f4)vcvt_f32_f16(vreinterpret_f16_u16(h));
 }
 
 #endif

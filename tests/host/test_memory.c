@@ -7,6 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/support.h"
@@ -46,6 +49,29 @@ int __wrap_asprintf(char **out, const char *format, ...)
     int length = vasprintf(out, format, arguments);
     va_end(arguments);
     return length;
+}
+
+static bool mapping_fails;
+
+void *__real_mmap(void *, size_t, int, int, int, off_t);
+void *__wrap_mmap(void *, size_t, int, int, int, off_t);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int descriptor, off_t offset)
+{
+    if (!mapping_fails)
+        return __real_mmap(at, size, protection, flags, descriptor, offset);
+    errno = ENOMEM;
+    return MAP_FAILED;
+}
+
+/* As on a system that does not wipe memory on fork. */
+int __wrap_madvise(void *, size_t, int);
+int __wrap_madvise(void *memory, size_t size, int advice)
+{
+    (void)memory;
+    (void)size;
+    (void)advice;
+    errno = EINVAL;
+    return -1;
 }
 
 static int lowest_free_descriptor(void)
@@ -147,6 +173,81 @@ static void the_other_calls_do_not_allocate(void **state)
     world_close(q);
 }
 
+static void pins_are_counted_where_there_is_no_memory_for_slots(void **state)
+{
+    qkern_error error = QKERN_ERROR_INIT;
+    qkern *q = world_open(*state, NULL);
+    qkern_pin pin, nested, later;
+
+    mapping_fails = true;
+    assert_int_equal(qkern_pin_begin(q, &pin), QKERN_OK);
+    assert_int_equal(qkern_pin_begin(q, &nested), QKERN_OK);
+    assert_non_null(qkern_pin_kernel(&nested, QKERN_TYPE_F32));
+    mapping_fails = false;
+    assert_null(slot_at(&q->pins.slots, 0));
+    assert_int_equal(qkern_pin_begin(q, &later), QKERN_OK);
+    assert_non_null(slot_at(&q->pins.slots, 0));
+    qkern_pin_end(&nested);
+    assert_int_equal(qkern_close(q, &error), QKERN_E_BUSY);
+    assert_part(error.message, "2 pins are held");
+    qkern_pin_end(&later);
+    assert_int_equal(qkern_close(q, &error), QKERN_E_BUSY);
+    assert_part(error.message, "1 pin is held");
+    qkern_pin_end(&pin);
+    world_close(q);
+}
+
+static void *pin_once(void *q)
+{
+    qkern_pin pin;
+
+    if (qkern_pin_begin(q, &pin) == QKERN_OK)
+        qkern_pin_end(&pin);
+    return NULL;
+}
+
+/* What the child finds: 0, or the number of what does not hold. Its own pins are right, and threads
+ * that come and go do not take the slot of the thread that forked. */
+static int child_run(qkern *q, qkern_pin *inherited)
+{
+    qkern_pin pin;
+
+    if (pin_table_held(&q->pins) != 1)
+        return 1;
+    qkern_pin_end(inherited);
+    if (pin_table_held(&q->pins) != 0)
+        return 2;
+    for (uint32_t i = 0; i < 2 * SLOT_CHUNK_FIRST; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, pin_once, q) != 0 || pthread_join(thread, NULL) != 0)
+            return 3;
+    }
+    if (qkern_pin_begin(q, &pin) != QKERN_OK ||
+        atomic_load(&slot_at(&q->pins.slots, 0)->state) != atomic_load(&q->pins.epoch))
+        return 4;
+    if (qkern_close(q, NULL) != QKERN_E_BUSY)
+        return 5;
+    qkern_pin_end(&pin);
+    return qkern_close(q, NULL) == QKERN_OK ? 0 : 6;
+}
+
+static void where_fork_wipes_nothing_the_parents_pins_are_held_in_the_child_too(void **state)
+{
+    qkern *q = world_open(*state, NULL);
+    qkern_pin pin;
+    int status = -1;
+
+    assert_int_equal(qkern_pin_begin(q, &pin), QKERN_OK);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(child_run(q, &pin));
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    qkern_pin_end(&pin);
+    world_close(q);
+}
+
 #define TEST(FUNCTION) cmocka_unit_test_setup_teardown(FUNCTION, world_setup, world_teardown)
 
 int main(void)
@@ -155,6 +256,8 @@ int main(void)
         TEST(opening_survives_the_failure_of_each_allocation),
         TEST(a_weighted_row_that_cannot_be_checked_is_not_written),
         TEST(the_other_calls_do_not_allocate),
+        TEST(pins_are_counted_where_there_is_no_memory_for_slots),
+        TEST(where_fork_wipes_nothing_the_parents_pins_are_held_in_the_child_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "golden_reader.h"
-#include "kernels/contract.h"
 #include "kernels/support.h"
+#include "verify/contract.h"
 
 #define GOLDEN_DIR QKERN_TEST_SOURCE_DIR "/golden/"
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "kernels/contract.h"
 #include "kernels/support.h"
+#include "verify/contract.h"
 
 /* Values are converted many at once and alone, by what may be different instructions. */
 #define COPIES 19

@@ -66,15 +66,15 @@ static void expected_free(struct expected *e)
     free(e->activations);
 }
 
-#define ROWS 3
+#define ROWS 11 /* more than any kernel does together */
 
 /* Rows with a gap between them, the last one at the end of its buffer or the first at its start. */
 static void check_guarded_rows(const struct qkern_kernel *k, const struct expected *e,
-                               struct guarded (*make)(size_t))
+                               struct guarded_row (*make)(size_t))
 {
     const size_t stride = e->q_size + 5;
-    struct guarded w = make((ROWS - 1) * stride + e->q_size), a = make(e->a_size);
-    struct guarded out = make(ROWS * sizeof(float));
+    struct guarded_row w = make((ROWS - 1) * stride + e->q_size), a = make(e->a_size);
+    struct guarded_row out = make(ROWS * sizeof(float));
     memcpy(a.data, e->activations, e->a_size);
     for (size_t r = 0; r < ROWS; r++)
         memcpy(w.data + r * stride, e->blocks, e->q_size);
@@ -87,16 +87,16 @@ static void check_guarded_rows(const struct qkern_kernel *k, const struct expect
             assert_int_equal(found, r < rows ? bits_of(e->dot) : 0x5a5a5a5a);
         }
     }
-    guarded_free(&w);
-    guarded_free(&a);
-    guarded_free(&out);
+    guarded_row_free(&w);
+    guarded_row_free(&a);
+    guarded_row_free(&out);
 }
 
 static void check_guarded(const struct qkern_kernel *k, const struct expected *e,
-                          struct guarded (*make)(size_t))
+                          struct guarded_row (*make)(size_t))
 {
-    struct guarded x = make(e->x_size), v = make(e->x_size), y = make(e->x_size);
-    struct guarded q = make(e->q_size), a = make(e->a_size);
+    struct guarded_row x = make(e->x_size), v = make(e->x_size), y = make(e->x_size);
+    struct guarded_row q = make(e->q_size), a = make(e->a_size);
     memcpy(x.data, e->x, e->x_size);
     memcpy(v.data, e->importance, e->x_size);
 
@@ -113,11 +113,11 @@ static void check_guarded(const struct qkern_kernel *k, const struct expected *e
         assert_int_equal(bits_of(k->vec_dot(e->n, q.data, a.data)), bits_of(e->dot));
         check_guarded_rows(k, e, make);
     }
-    guarded_free(&x);
-    guarded_free(&v);
-    guarded_free(&y);
-    guarded_free(&q);
-    guarded_free(&a);
+    guarded_row_free(&x);
+    guarded_row_free(&v);
+    guarded_row_free(&y);
+    guarded_row_free(&q);
+    guarded_row_free(&a);
 }
 
 static void no_byte_outside_the_rows_is_touched(void **state)
@@ -140,15 +140,15 @@ static void an_empty_row_touches_nothing(void **state)
     (void)state;
     for (uint32_t i = 0; i < kernel_count(); i++) {
         const struct qkern_kernel *k = kernel_at(i);
-        struct guarded g = guarded_before_end(0), h = guarded_before_end(0);
+        struct guarded_row g = guarded_before_end(0), h = guarded_before_end(0);
         k->quantize(0, (const float *)(void *)g.data, h.data);
         k->quantize_weighted(0, (const float *)(void *)g.data, (const float *)(void *)g.data,
                              h.data);
         k->dequantize(0, g.data, (float *)(void *)h.data);
         if (k->vec_dot != NULL)
             assert_int_equal(bits_of(k->vec_dot(0, g.data, h.data)), 0);
-        guarded_free(&g);
-        guarded_free(&h);
+        guarded_row_free(&g);
+        guarded_row_free(&h);
     }
 }
 

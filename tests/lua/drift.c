@@ -27,4 +27,4 @@ static const struct qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), .vec_dot = vec_d
 
 static const struct qkern_kernel *const kernels[] = {&f32};
 
-QKERN_PLUGIN(kernels, NULL, QKERN_MANIFEST("drift", "0.1.0", 0, QKERN_TIER_SCALAR + 50, 0, 0))
+QKERN_PLUGIN(kernels, NULL, QKERN_MANIFEST("drift", "0.1.0", 0, QKERN_TIER_LIMIT - 1, 0, 0))

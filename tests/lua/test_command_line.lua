@@ -10,7 +10,7 @@ end)
 
 t.test("--help lists every command and each has its own", function()
     local help = t.succeed "--help"
-    for _, command in ipairs {"info", "inspect", "quantize", "golden"} do
+    for _, command in ipairs {"info", "inspect", "quantize", "golden", "verify", "bench"} do
         t.contains(help, "\n  " .. command)
         t.contains(t.succeed(command, "--help"), "usage: qkern " .. command)
     end
@@ -24,7 +24,7 @@ t.test("-h, --help and help give the same text, of the program and of each comma
     t.equal(t.succeed "-h", all)
     t.equal(t.succeed "help", all)
     t.equal(t.succeed "-v", t.succeed "--version")
-    for _, command in ipairs {"info", "inspect", "quantize", "golden", "run"} do
+    for _, command in ipairs {"info", "inspect", "quantize", "golden", "verify", "bench", "run"} do
         local help = t.succeed(command, "--help")
         t.equal(help:match "^usage: qkern (%l+)", command)
         t.contains(help, "\n  -h, --help")

@@ -401,6 +401,13 @@ t.test("choices and their reasons are there", function()
     t.equal(table.concat(qk.entries(), " "), "quantize dequantize vec_dot quantize_weighted vec_dot_rows")
 end)
 
+t.test("kernels tell which entry points they have", function()
+    for _, entry in ipairs(qk.entries()) do
+        t.equal(qk.kernel("Q4_0"):has(entry), true)
+        t.equal(qk.kernel("Q8_K"):has(entry), entry:find "dot" == nil)
+    end
+end)
+
 t.test("the clock runs and there is a processor", function()
     local before = qk.clock()
     t.equal(qk.clock() >= before, true)

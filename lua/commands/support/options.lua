@@ -92,7 +92,8 @@ function options.parse(command, args)
         i = i + 1
     end
     if #values < command.operands[1] or #values > command.operands[2] then
-        options.fail(command, "expected %s, found %s", command.arguments,
+        options.fail(command, "expected %s, found %s",
+                     command.arguments ~= "" and command.arguments or "no arguments",
                      text.count(#values, "argument"))
     end
     for _, value in ipairs(values) do

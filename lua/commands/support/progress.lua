@@ -9,11 +9,12 @@ progress.__index = progress
 local INTERVAL = 0.1 -- seconds between two pictures
 local CLEAR = "\r\27[K"
 
--- total: of the units that add() counts, bytes. Shows nothing unless `enabled`.
-function progress.new(total, enabled)
+-- total: of the units that add() counts, bytes unless `line` is given, which writes the line then.
+-- Shows nothing unless `enabled`.
+function progress.new(total, enabled, line)
     local now = qk.clock()
-    return setmetatable({total = total, done = 0, began = now, shown = now, enabled = enabled},
-                        progress)
+    return setmetatable({total = total, done = 0, began = now, shown = now, enabled = enabled,
+                         line = line}, progress)
 end
 
 -- "1:05", "2:03:04"

@@ -12,8 +12,8 @@ void f32_dequantize(uint64_t n, const void *blocks, float *y)
     std::memcpy(y, blocks, n * sizeof *y);
 }
 
-constexpr qkern_kernel f32 = {QKERN_KERNEL_HEAD(F32), nullptr, f32_dequantize,
-                              nullptr, nullptr, nullptr};
+constexpr qkern_kernel f32 = {
+    QKERN_KERNEL_HEAD(F32), nullptr, f32_dequantize, nullptr, nullptr, nullptr};
 constexpr const qkern_kernel *kernels[] = {&f32};
 
 } // namespace

@@ -5,7 +5,8 @@
 -- QKERN_TEST_COMMAND (the executable), QKERN_TEST_EMULATOR (what to put before it, or nothing),
 -- QKERN_TEST_SANITIZER (of the build, or nothing), QKERN_TEST_BUILD (the build folder),
 -- QKERN_TEST_SOURCE (tests/), QKERN_TEST_WORK (a folder of the test's own, emptied at the start),
--- QKERN_TEST_SHARED, QKERN_TEST_PLUGINS (a folder with the plugins made for these tests).
+-- QKERN_TEST_SHARED, QKERN_TEST_PLUGINS (a folder with the plugins made for these tests), QKERN_TEST_WRONG_PLUGINS (one with those
+-- of the checker's tests).
 local testing = {}
 
 local function environment(name)
@@ -20,6 +21,7 @@ testing.source = environment "QKERN_TEST_SOURCE"
 testing.work = environment "QKERN_TEST_WORK"
 testing.shared = environment "QKERN_TEST_SHARED"
 testing.plugins = environment "QKERN_TEST_PLUGINS"
+testing.wrong_plugins = environment "QKERN_TEST_WRONG_PLUGINS"
 
 testing.golden = testing.source .. "/golden"
 testing.sample = testing.source .. "/../samples/kokoro-voice-af_heart-f32.gguf"

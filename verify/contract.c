@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* See contract.h. */
 #include "contract.h"
 
 #include <math.h>
@@ -10,7 +9,8 @@
 #include <qkern/blocks.h>
 #include <qkern/types.h>
 
-#include "support.h"
+#include "facts.h"
+#include "numbers.h"
 
 static uint16_t u16_at(const uint8_t *p)
 {
@@ -243,7 +243,7 @@ float contract_dot(uint32_t type, uint64_t n, const uint8_t *weights, const uint
     if (type == QKERN_TYPE_F32 || type == QKERN_TYPE_F16 || type == QKERN_TYPE_BF16)
         return contract_dot_floats(type, n, weights, activations);
 
-    const struct qkern_kernel *k = kernel_of(type), *ka = kernel_of(k->dot_type);
+    const struct qkern_kernel *k = reference_kernel(type), *ka = reference_kernel(k->dot_type);
     const int elements = (int)k->block_elements;
     float p[4] = {0};
 

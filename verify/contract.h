@@ -3,8 +3,8 @@
  * The numeric contract, evaluated a second time: one element after the other, from the formulas of
  * docs/formats.md, sharing nothing with the plugins.
  */
-#ifndef QKERN_TESTS_KERNELS_CONTRACT_H
-#define QKERN_TESTS_KERNELS_CONTRACT_H
+#ifndef QKERN_VERIFY_CONTRACT_H
+#define QKERN_VERIFY_CONTRACT_H
 
 #include <stdint.h>
 
