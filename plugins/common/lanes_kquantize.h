@@ -6,8 +6,6 @@
  *   1. search: a group in each lane                      (lanes_search.h)
  *   2. round the scales of a block: a block in each lane
  *   3. compute the codes: elements side by side
- *
- * So LANES blocks make a batch.
  */
 #ifndef QKERN_COMMON_LANES_KQUANTIZE_H
 #define QKERN_COMMON_LANES_KQUANTIZE_H
@@ -17,7 +15,9 @@
 #include "lanes.h"
 #include "lanes_search.h"
 
-#define BATCH_GROUPS (LANES * K_GROUPS_MAX)
+/* Enough to fill the lanes in every step, a multiple of LANES. */
+#define BATCH_BLOCKS 16
+#define BATCH_GROUPS (BATCH_BLOCKS * K_GROUPS_MAX)
 
 /* Group g of block k is at [k * groups + g], where a block has so many groups. */
 struct batch {
@@ -28,14 +28,12 @@ struct batch {
     float s[BATCH_GROUPS];
     float lo[BATCH_GROUPS];
     bool codes_lost; /* they are no function of s and lo: q3_K_search */
-    bool by_element; /* codes are not a function of s and lo, but stand in L, as in lanes_q3 */
-    vf L[K_ELEMENTS];
 
     /* Step 2 */
     int32_t rounded_scale[BATCH_GROUPS];
     int32_t rounded_min[BATCH_GROUPS];
-    float d[LANES];
-    float dmin[LANES];
+    float d[BATCH_BLOCKS];
+    float dmin[BATCH_BLOCKS];
 };
 
 /* Step 1 */
@@ -43,16 +41,19 @@ struct batch {
 #define SEARCHED (TURNS * LANES) /* groups at once */
 
 /* The mean square of each of the blocks, times factor. */
-ALWAYS_INLINE void mean_squares(int blocks, float factor, const float *x, float sigma2[LANES])
+ALWAYS_INLINE void mean_squares(int blocks, float factor, const float *x,
+                                float sigma2[BATCH_BLOCKS])
 {
-    vf sum = vf_set(0.0f);
-    for (int e = 0; e < K_ELEMENTS; e += LANES) {
-        vf v[LANES];
-        lanes_load(1, LANES, blocks, K_ELEMENTS, x + e, v);
-        for (int i = 0; i < LANES; i++)
-            sum = sum + v[i] * v[i];
+    for (int first = 0; first < blocks; first += LANES, x += LANES * K_ELEMENTS) {
+        vf sum = vf_set(0.0f);
+        for (int e = 0; e < K_ELEMENTS; e += LANES) {
+            vf v[LANES];
+            lanes_load(1, LANES, blocks - first, K_ELEMENTS, x + e, v);
+            for (int i = 0; i < LANES; i++)
+                sum = sum + v[i] * v[i];
+        }
+        vf_store(sigma2 + first, vf_set(factor) * sum / vf_set((float)K_ELEMENTS));
     }
-    vf_store(sigma2, vf_set(factor) * sum / vf_set((float)K_ELEMENTS));
 }
 
 /* The importance weights of groups from `first`, the number of a group in the batch. */
@@ -103,7 +104,7 @@ ALWAYS_INLINE void minimum_search_weighted(struct k_shape shape, float sigma_fac
                                            const float *x, const float *importance, struct batch *f)
 {
     const int n = shape.group, groups = blocks * K_ELEMENTS / n;
-    float sigma2[LANES];
+    float sigma2[BATCH_BLOCKS];
     mean_squares(blocks, sigma_factor, x, sigma2);
     for (int first = 0; first < groups; first += SEARCHED) {
         vf v[TURNS * SEARCH_MAX], w[TURNS * SEARCH_MAX];
@@ -112,6 +113,21 @@ ALWAYS_INLINE void minimum_search_weighted(struct k_shape shape, float sigma_fac
         lanes_qkx(TURNS, n, shape.high, v, w, importance_steps, found_at(f, first));
     }
 }
+
+#define K_MINIMUM_SEARCH(name, ADD_RMS, SIGMA_FACTOR)                                              \
+    static inline void name##_search(int blocks, const float *x, struct batch *f)                  \
+    {                                                                                              \
+        minimum_search(name##_shape, name##_steps, ADD_RMS, blocks, x, f);                         \
+    }                                                                                              \
+    static inline void name##_search_weighted(int blocks, const float *x, const float *importance, \
+                                              struct batch *f)                                     \
+    {                                                                                              \
+        minimum_search_weighted(name##_shape, SIGMA_FACTOR, blocks, x, importance, f);             \
+    }
+
+K_MINIMUM_SEARCH(q2_K, false, 1.0f)
+K_MINIMUM_SEARCH(q4_K, true, 2.0f)
+K_MINIMUM_SEARCH(q5_K, true, 2.0f)
 
 /* Without minimum: Q3_K, Q6_K. Without importance they weigh by square. */
 
@@ -137,10 +153,13 @@ static inline void q3_K_search(int blocks, const float *x, struct batch *f)
     const int groups = blocks * K_ELEMENTS / 16;
     int moving[BATCH_GROUPS], count = 0;
     for (int first = 0; first < groups; first += LANES) {
-        vf v[16], scale;
+        vf v[16];
+        vm empty;
+        struct lanes_q3 start;
         lanes_load(1, 16, groups - first, 16, x + first * 16, v);
-        const uint32_t moves = vm_bits(lanes_q3_first(16, 4, v, &scale));
-        vf_store(f->scale + first, scale);
+        lanes_q3_start(16, 4, v, &start, &empty);
+        vf_store(f->scale + first, lanes_q3_scale(&start, empty));
+        const uint32_t moves = vm_bits(vm_without(lanes_q3_may_move(16, v, &start), empty));
         for (int g = first; g < first + LANES && g < groups; g++) {
             moving[count] = g;
             count += (int)(moves >> (g - first) & 1);
@@ -156,7 +175,7 @@ static inline void q3_K_search_weighted(int blocks, const float *x, const float 
                                         struct batch *f)
 {
     const int groups = blocks * K_ELEMENTS / 16;
-    float sigma2[LANES];
+    float sigma2[BATCH_BLOCKS];
     mean_squares(blocks, 2.0f, x, sigma2);
     for (int first = 0; first < groups; first += SEARCHED) {
         vf v[TURNS * 16], w[TURNS * 16];
@@ -183,7 +202,18 @@ ALWAYS_INLINE void q6_K_search_any(int blocks, const float *x, const float *impo
     }
 }
 
-/* Step 2 */
+static inline void q6_K_search(int blocks, const float *x, struct batch *f)
+{
+    q6_K_search_any(blocks, x, NULL, f);
+}
+
+static inline void q6_K_search_weighted(int blocks, const float *x, const float *importance,
+                                        struct batch *f)
+{
+    q6_K_search_any(blocks, x, importance, f);
+}
+
+/* Step 2, for LANES blocks from `first`, or fewer where the batch ends; the first stands in. */
 
 /* Number g of each block. */
 ALWAYS_INLINE vf column_load(int blocks, int groups, int g, const float *from)
@@ -221,11 +251,13 @@ ALWAYS_INLINE vf lanes_round_scales(int blocks, int groups, int limit, const flo
     return vf_select(some, largest / highest, vf_set(0.0f));
 }
 
-ALWAYS_INLINE void minimum_round(struct k_shape shape, int blocks, struct batch *f)
+ALWAYS_INLINE void minimum_round(struct k_shape shape, int blocks, int first, struct batch *f)
 {
-    const int groups = K_ELEMENTS / shape.group;
-    vf_store(f->d, lanes_round_scales(blocks, groups, shape.scale_max, f->scale, f->rounded_scale));
-    vf_store(f->dmin, lanes_round_scales(blocks, groups, shape.scale_max, f->min, f->rounded_min));
+    const int groups = K_ELEMENTS / shape.group, limit = shape.scale_max, at = first * groups;
+    vf_store(f->d + first, lanes_round_scales(blocks - first, groups, limit, f->scale + at,
+                                              f->rounded_scale + at));
+    vf_store(f->dmin + first,
+             lanes_round_scales(blocks - first, groups, limit, f->min + at, f->rounded_min + at));
 }
 
 /* search_qp for the scales of the blocks; returns the ds. */
@@ -243,62 +275,83 @@ ALWAYS_INLINE vf lanes_search_scales(int blocks, int groups, int limit, const fl
     return d;
 }
 
-ALWAYS_INLINE void minimum_round_weighted(struct k_shape shape, int blocks, struct batch *f)
+ALWAYS_INLINE void minimum_round_weighted(struct k_shape shape, int blocks, int first,
+                                          struct batch *f)
 {
-    const int groups = K_ELEMENTS / shape.group, limit = shape.scale_max;
-    vf_store(f->d,
-             lanes_search_scales(blocks, groups, limit, f->scale, f->weight, f->rounded_scale));
-    vf_store(f->dmin,
-             lanes_search_scales(blocks, groups, limit, f->min, f->weight, f->rounded_min));
+    const int groups = K_ELEMENTS / shape.group, limit = shape.scale_max, at = first * groups;
+    vf_store(f->d + first, lanes_search_scales(blocks - first, groups, limit, f->scale + at,
+                                               f->weight + at, f->rounded_scale + at));
+    vf_store(f->dmin + first, lanes_search_scales(blocks - first, groups, limit, f->min + at,
+                                                  f->weight + at, f->rounded_min + at));
 }
 
 /*
  * Scales with a sign become -limit .. limit - 1 times d, the extreme one -limit, kept from 0. Where
  * it is 0, or tiny if that `is_none`, there is nothing to scale: they and d are 0.
  */
-ALWAYS_INLINE void signed_round(int limit, bool tiny_is_none, int blocks, struct batch *f)
+ALWAYS_INLINE void signed_round(int limit, bool tiny_is_none, int blocks, int first,
+                                struct batch *f)
 {
     const vf zero = vf_set(0.0f);
     vf v[16];
     vm tiny;
     for (int g = 0; g < 16; g++)
-        v[g] = column_load(blocks, 16, g, f->scale);
+        v[g] = column_load(blocks - first, 16, g, f->scale + 16 * first);
     const vf extreme = lanes_extreme(16, v, &tiny);
     const vm none = tiny_is_none ? tiny : vf_eq(extreme, zero);
     const vf inverse = vf_set(-(float)limit) / extreme;
     for (int g = 0; g < 16; g++) {
         const vi code = lanes_rne_from_low(inverse * v[g], -limit, limit - 1);
         const vf some = vf_select(none, zero, vf_from_i32(code));
-        column_store(16, g, vi_from_f32(some), f->rounded_scale);
+        column_store(16, g, vi_from_f32(some), f->rounded_scale + 16 * first);
     }
-    vf_store(f->d, vf_select(none, zero, vf_set(1.0f) / inverse));
+    vf_store(f->d + first, vf_select(none, zero, vf_set(1.0f) / inverse));
 }
 
-static inline void q3_K_round(int blocks, struct batch *f)
+static inline void q3_K_round(int blocks, int first, struct batch *f)
 {
-    signed_round(32, false, blocks, f);
+    signed_round(32, false, blocks, first, f);
 }
 
-static inline void q3_K_round_weighted(int blocks, struct batch *f)
+static inline void q3_K_round_weighted(int blocks, int first, struct batch *f)
 {
     vf v[16], w[16];
     float s[LANES], lo[LANES];
     for (int g = 0; g < 16; g++) {
-        v[g] = column_load(blocks, 16, g, f->scale);
-        w[g] = column_load(blocks, 16, g, f->weight);
+        v[g] = column_load(blocks - first, 16, g, f->scale + 16 * first);
+        w[g] = column_load(blocks - first, 16, g, f->weight + 16 * first);
     }
-    lanes_qx(1, 16, 32, false, v, w, (struct lanes_found){f->d, NULL, s, lo});
+    lanes_qx(1, 16, 32, false, v, w, (struct lanes_found){f->d + first, NULL, s, lo});
     for (int g = 0; g < 16; g++) {
         const vf number = vf_select(vf_eq(v[g], v[g]), v[g], vf_set(0.0f)); /* rne(NaN) is 0 */
         column_store(16, g, lanes_rne_from_low(vf_load(s) * (number - vf_load(lo)), -32, 31),
-                     f->rounded_scale);
+                     f->rounded_scale + 16 * first);
     }
 }
 
-static inline void q6_K_round(int blocks, struct batch *f)
+static inline void q6_K_round(int blocks, int first, struct batch *f)
 {
-    signed_round(128, true, blocks, f);
+    signed_round(128, true, blocks, first, f);
 }
+
+static inline void q6_K_round_weighted(int blocks, int first, struct batch *f)
+{
+    q6_K_round(blocks, first, f);
+}
+
+#define K_MINIMUM_ROUND(name)                                                                      \
+    static inline void name##_round(int blocks, int first, struct batch *f)                        \
+    {                                                                                              \
+        minimum_round(name##_shape, blocks, first, f);                                             \
+    }                                                                                              \
+    static inline void name##_round_weighted(int blocks, int first, struct batch *f)               \
+    {                                                                                              \
+        minimum_round_weighted(name##_shape, blocks, first, f);                                    \
+    }
+
+K_MINIMUM_ROUND(q2_K)
+K_MINIMUM_ROUND(q4_K)
+K_MINIMUM_ROUND(q5_K)
 
 /* Step 3 */
 
@@ -321,35 +374,63 @@ ALWAYS_INLINE void searched_codes(struct k_shape shape, const struct batch *f, i
         vb_store(code + e, q[(pair + e) / 16]);
 }
 
+/* The scale and minimum of each group as stored, multiplied out, and 1 / scale. */
+struct factors {
+    float scale[K_GROUPS_MAX];
+    float min[K_GROUPS_MAX];
+    float inverse[K_GROUPS_MAX];
+};
+
 /*
- * k_requantize: the codes of a block from its stored scales; groups whose scale is 0 keep the
- * search's. offset is what the stored scales have above their value.
+ * 32 codes of elements that are e and following in their block: k_requantize. Mostly v * (1 / d) is
+ * so far from a half that it rounds to the same code as v / d, for they differ by less than 2^-22
+ * times their size; only else is there a division.
+ */
+ALWAYS_INLINE void codes_of_32(struct k_shape shape, const struct factors *f, int e, const float *x,
+                               uint8_t code[32])
+{
+    vf v[32 / LANES];
+    vi q[32 / LANES];
+    vm sure = vf_eq(vf_set(0.0f), vf_set(0.0f));
+    for (int k = 0; k < 32 / LANES; k++) {
+        const int g = (e + k * LANES) / shape.group;
+        v[k] = vf_load(x + k * LANES);
+        if (shape.has_min)
+            v[k] = v[k] + vf_set(f->min[g]);
+        const vf near = v[k] * vf_set(f->inverse[g]);
+        const vf clamped = lanes_near_clamped(near, shape.low, shape.high);
+        sure = vm_and(sure, vf_gt(vf_set(0.4999f), vf_abs(near - clamped)));
+        q[k] = vi_from_f32(clamped - vf_set((float)shape.low));
+    }
+    if (!vm_all(sure))
+        for (int k = 0; k < 32 / LANES; k++) {
+            const vf d = vf_set(f->scale[(e + k * LANES) / shape.group]);
+            q[k] = lanes_rne_from_low(v[k] / d, shape.low, shape.high);
+        }
+    vb codes[2];
+    vb_narrow(q, codes);
+    vb_store(code, codes[0]);
+    vb_store(code + 16, codes[1]);
+}
+
+/*
+ * The codes of a block from its stored scales; groups whose scale is 0 keep the search's. offset is
+ * what the stored scales have above their value.
  */
 ALWAYS_INLINE void block_codes(struct k_shape shape, const struct batch *f, int block, int offset,
                                float d, float dmin, const float *x, uint8_t code[K_ELEMENTS])
 {
     const int groups = K_ELEMENTS / shape.group, first = block * groups;
-    float scale[K_GROUPS_MAX], min[K_GROUPS_MAX];
+    struct factors factors;
     for (int g = 0; g < groups; g++) {
-        scale[g] = d * (float)(f->rounded_scale[first + g] - offset);
-        min[g] = shape.has_min ? dmin * (float)f->rounded_min[first + g] : 0.0f;
+        factors.scale[g] = d * (float)(f->rounded_scale[first + g] - offset);
+        factors.min[g] = shape.has_min ? dmin * (float)f->rounded_min[first + g] : 0.0f;
+        factors.inverse[g] = 1.0f / factors.scale[g];
     }
-    for (int e = 0; e < K_ELEMENTS; e += 32) {
-        vi q[32 / LANES];
-        for (int k = 0; k < 32 / LANES; k++) {
-            const int g = (e + k * LANES) / shape.group;
-            vf v = vf_load(x + e + k * LANES);
-            if (shape.has_min)
-                v = v + vf_set(min[g]);
-            q[k] = lanes_rne_from_low(v / vf_set(scale[g]), shape.low, shape.high);
-        }
-        vb codes[2];
-        vb_narrow(q, codes);
-        vb_store(code + e, codes[0]);
-        vb_store(code + e + 16, codes[1]);
-    }
+    for (int e = 0; e < K_ELEMENTS; e += 32)
+        codes_of_32(shape, &factors, e, x + e, code + e);
     for (int g = 0; g < groups; g++)
-        if (scale[g] == 0.0f)
+        if (factors.scale[g] == 0.0f)
             searched_codes(shape, f, block, g, x + g * shape.group, code + g * shape.group);
 }
 
@@ -453,58 +534,18 @@ static inline void q6_K_store(const struct batch *f, int k, const float *x,
     pack_sixes(code, b->ql, b->qh);
 }
 
-/* The search and the rounding of each type. */
-
-#define K_MINIMUM(name, ADD_RMS, SIGMA_FACTOR)                                                     \
-    static inline void name##_search(int blocks, const float *x, struct batch *f)                  \
-    {                                                                                              \
-        minimum_search(name##_shape, name##_steps, ADD_RMS, blocks, x, f);                         \
-    }                                                                                              \
-    static inline void name##_search_weighted(int blocks, const float *x, const float *importance, \
-                                              struct batch *f)                                     \
-    {                                                                                              \
-        minimum_search_weighted(name##_shape, SIGMA_FACTOR, blocks, x, importance, f);             \
-    }                                                                                              \
-    static inline void name##_round(int blocks, struct batch *f)                                   \
-    {                                                                                              \
-        minimum_round(name##_shape, blocks, f);                                                    \
-    }                                                                                              \
-    static inline void name##_round_weighted(int blocks, struct batch *f)                          \
-    {                                                                                              \
-        minimum_round_weighted(name##_shape, blocks, f);                                           \
-    }
-
-K_MINIMUM(q2_K, false, 1.0f)
-K_MINIMUM(q4_K, true, 2.0f)
-K_MINIMUM(q5_K, true, 2.0f)
-
-static inline void q6_K_search(int blocks, const float *x, struct batch *f)
-{
-    q6_K_search_any(blocks, x, NULL, f);
-}
-
-static inline void q6_K_search_weighted(int blocks, const float *x, const float *importance,
-                                        struct batch *f)
-{
-    q6_K_search_any(blocks, x, importance, f);
-}
-
-static inline void q6_K_round_weighted(int blocks, struct batch *f)
-{
-    q6_K_round(blocks, f);
-}
-
 #define K_QUANTIZE(name)                                                                           \
     void name##_quantize(uint64_t n, const float *x, void *blocks)                                 \
     {                                                                                              \
         struct qkern_block_##name *b = blocks;                                                     \
         for (uint64_t left = n / K_ELEMENTS; left > 0;) {                                          \
             struct batch f;                                                                        \
-            const int count = at_most(left, LANES);                                                \
+            const int count = at_most(left, BATCH_BLOCKS);                                         \
             left -= (uint64_t)count;                                                               \
             f.codes_lost = false;                                                                  \
             name##_search(count, x, &f);                                                           \
-            name##_round(count, &f);                                                               \
+            for (int k = 0; k < count; k += LANES)                                                 \
+                name##_round(count, k, &f);                                                        \
             for (int k = 0; k < count; k++, x += K_ELEMENTS, b++)                                  \
                 name##_store(&f, k, x, b);                                                         \
         }                                                                                          \
@@ -515,11 +556,12 @@ static inline void q6_K_round_weighted(int blocks, struct batch *f)
         struct qkern_block_##name *b = blocks;                                                     \
         for (uint64_t left = n / K_ELEMENTS; left > 0;) {                                          \
             struct batch f;                                                                        \
-            const int count = at_most(left, LANES);                                                \
+            const int count = at_most(left, BATCH_BLOCKS);                                         \
             left -= (uint64_t)count;                                                               \
             f.codes_lost = false;                                                                  \
             name##_search_weighted(count, x, importance, &f);                                      \
-            name##_round_weighted(count, &f);                                                      \
+            for (int k = 0; k < count; k += LANES)                                                 \
+                name##_round_weighted(count, k, &f);                                               \
             importance += count * K_ELEMENTS;                                                      \
             for (int k = 0; k < count; k++, x += K_ELEMENTS, b++)                                  \
                 name##_store(&f, k, x, b);                                                         \

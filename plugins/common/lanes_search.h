@@ -33,13 +33,17 @@ struct lanes_found {
 /* The extreme element with its sign, as signed_absmax; *empty: where it is tiny. */
 ALWAYS_INLINE vf lanes_extreme(int n, const vf *x, vm *empty)
 {
-    vf m = vf_set(0.0f), magnitude = vf_set(0.0f);
+    vf lo = vf_set(0.0f), hi = vf_set(0.0f);
     for (int i = 0; i < n; i++) {
-        const vf a = vf_abs(x[i]);
-        m = vf_select(vf_gt(a, magnitude), x[i], m);
-        magnitude = vf_max(a, magnitude);
+        lo = vf_min(x[i], lo);
+        hi = vf_max(x[i], hi);
     }
-    *empty = vf_gt(vf_set(SEARCH_TINY), magnitude);
+    vf m = vf_select(vf_gt(-lo, hi), lo, hi);
+    const vm tie = vm_and(vf_eq(hi, -lo), vf_gt(hi, vf_set(0.0f)));
+    if (vm_any(tie)) /* both signs: the first decides */
+        for (int i = n - 1; i >= 0; i--)
+            m = vf_select(vm_and(tie, vf_eq(vf_abs(x[i]), hi)), x[i], m);
+    *empty = vf_gt(vf_set(SEARCH_TINY), vf_abs(m));
     return m;
 }
 
@@ -128,36 +132,88 @@ ALWAYS_INLINE void lanes_qx(int turns, int n, int N, bool near, const vf *x, con
     }
 }
 
-/*
- * search_q3 as far as its first fit, *scale, for one vector of groups; the lanes in which a code
- * may move from there. Most groups have none, and that is seen without the division: x * b / a is
- * then closer to the code than a half, with room for the errors of these operations, or a is not
- * positive, which moves nothing.
- */
-ALWAYS_INLINE vm lanes_q3_first(int n, int N, const vf *x, vf *scale)
-{
-    const vf zero = vf_set(0.0f);
-    vf l[SEARCH_MAX], a[SEARCH_MAX], b[SEARCH_MAX];
-    struct lanes_fit fit = {zero, zero};
-    vm empty, moves = vf_gt(zero, zero);
-    const vf s = vf_set(-(float)N) / lanes_extreme(n, x, &empty);
+/* A vector of groups in search_q3, element by element. */
+struct lanes_q3 {
+    vf l[SEARCH_MAX]; /* codes, with their sign */
+    vf a[SEARCH_MAX]; /* what each adds to the fit */
+    vf b[SEARCH_MAX];
+    struct lanes_fit fit;
+};
 
+/* The first fit of search_q3. *empty: the groups that have none. |s * x| is N at most. */
+ALWAYS_INLINE void lanes_q3_start(int n, int N, const vf *x, struct lanes_q3 *g, vm *empty)
+{
+    const vf s = vf_set(-(float)N) / lanes_extreme(n, x, empty);
+    g->fit.a = g->fit.b = vf_set(0.0f);
+#pragma GCC unroll 2
     for (int i = 0; i < n; i++) {
         const vf w = x[i] * x[i];
-        l[i] = lanes_near_clamped(s * x[i], -N, N - 1);
-        a[i] = w * x[i] * l[i];
-        b[i] = w * l[i] * l[i];
-        fit.a = fit.a + a[i];
-        fit.b = fit.b + b[i];
+        g->l[i] = vf_min(vf_round(s * x[i]), vf_set((float)(N - 1)));
+        g->a[i] = w * x[i] * g->l[i];
+        g->b[i] = w * g->l[i] * g->l[i];
+        g->fit.a = g->fit.a + g->a[i];
+        g->fit.b = g->fit.b + g->b[i];
     }
+}
+
+/*
+ * Where element i keeps its code for sure, with the sums a and b of the others: x * b / a is closer
+ * to the code than a half, with room for the errors of these operations. That saves the division
+ * for most elements, as most codes are where they belong.
+ */
+ALWAYS_INLINE vm lanes_q3_stays(vf x, vf l, vf a, vf b)
+{
+    return vf_gt(vf_set(0.4999f) * a, vf_abs(x * b - l * a));
+}
+
+/*
+ * The groups in which a code may move from where lanes_q3_start puts it. None does where the sum of
+ * the others is not positive, as in all groups whose extreme element is.
+ */
+ALWAYS_INLINE vm lanes_q3_may_move(int n, const vf *x, const struct lanes_q3 *g)
+{
+    vm moves = vf_gt(vf_set(0.0f), vf_set(0.0f));
+#pragma GCC unroll 2
     for (int i = 0; i < n; i++) {
-        const vf others_a = fit.a - a[i];
-        const vf off = vf_abs(x[i] * (fit.b - b[i]) - l[i] * others_a);
-        const vm stays = vf_gt(vf_set(0.4999f) * others_a, off);
-        moves = vm_or(moves, vm_without(vf_gt(others_a, zero), stays));
+        const vf a = g->fit.a - g->a[i], b = g->fit.b - g->b[i];
+        const vm stays = lanes_q3_stays(x[i], g->l[i], a, b);
+        moves = vm_or(moves, vm_without(vf_gt(a, vf_set(0.0f)), stays));
     }
-    *scale = vf_select(vm_without(vf_gt(fit.b, zero), empty), fit.a / fit.b, zero);
-    return vm_without(moves, empty);
+    return moves;
+}
+
+ALWAYS_INLINE vf lanes_q3_scale(const struct lanes_q3 *g, vm empty)
+{
+    const vm fits = vm_without(vf_gt(g->fit.b, vf_set(0.0f)), empty);
+    return vf_select(fits, g->fit.a / g->fit.b, vf_set(0.0f));
+}
+
+/* A step of search_q3: the groups in which element i moved to another code. */
+ALWAYS_INLINE vm lanes_q3_move(int i, int N, bool look, const vf *x, struct lanes_q3 *g)
+{
+    const vf zero = vf_set(0.0f);
+    vf a = g->fit.a - g->a[i];
+    vf b = g->fit.b - g->b[i];
+    vm better = vf_gt(a, zero);
+    if (look) {
+        better = vm_without(better, lanes_q3_stays(x[i], g->l[i], a, b));
+        if (!vm_any(better))
+            return better;
+    }
+
+    const vf to = lanes_rne_clamped(x[i] * b / a, -N, N - 1);
+    better = vm_and(better, vf_ne(to, g->l[i]));
+    const vf w = x[i] * x[i], to_a = w * x[i] * to, to_b = w * to * to;
+    a = a + to_a;
+    b = b + to_b;
+    better = vm_and(better, vf_gt(b, zero));
+    better = vm_and(better, vf_gt(a * a * g->fit.b, g->fit.a * g->fit.a * b));
+    g->l[i] = vf_select(better, to, g->l[i]);
+    g->a[i] = vf_select(better, to_a, g->a[i]);
+    g->b[i] = vf_select(better, to_b, g->b[i]);
+    g->fit.a = vf_select(better, a, g->fit.a);
+    g->fit.b = vf_select(better, b, g->fit.b);
+    return better;
 }
 
 /*
@@ -166,48 +222,25 @@ ALWAYS_INLINE vm lanes_q3_first(int n, int N, const vf *x, vf *scale)
  */
 #define Q3_TURNS (LANES == 16 ? 4 : 8)
 
-/* search_q3 for `turns` vectors of groups, none of which is empty. */
+/* search_q3 for `turns` vectors of groups; the scales. */
 ALWAYS_INLINE void lanes_q3(int turns, int n, int N, const vf *x, vf *scale)
 {
-    const vf zero = vf_set(0.0f);
-    struct lanes_fit fit[Q3_TURNS];
-    vf l[Q3_TURNS * SEARCH_MAX], w[Q3_TURNS * SEARCH_MAX];
+    struct lanes_q3 g[Q3_TURNS];
+    vm empty[Q3_TURNS];
     int moving[Q3_TURNS]; /* the vectors that have not come to rest */
 
     for (int t = 0; t < turns; t++) {
-        vm empty;
-        const vf s = vf_set(-(float)N) / lanes_extreme(n, x + t * n, &empty);
-        fit[t].a = fit[t].b = zero;
-        for (int e = t * n; e < (t + 1) * n; e++) {
-            w[e] = x[e] * x[e];
-            l[e] = lanes_near_clamped(s * x[e], -N, N - 1);
-            fit[t].a = fit[t].a + w[e] * x[e] * l[e];
-            fit[t].b = fit[t].b + w[e] * l[e] * l[e];
-        }
+        lanes_q3_start(n, N, x + t * n, &g[t], &empty[t]);
         moving[t] = t;
     }
-
     for (int pass = 0, left = turns; pass < SEARCH_PASSES && left > 0; pass++) {
         vm changed[Q3_TURNS];
         for (int k = 0; k < left; k++)
-            changed[k] = vf_gt(zero, zero);
+            changed[k] = vf_gt(vf_set(0.0f), vf_set(0.0f));
         for (int i = 0; i < n; i++)
             for (int k = 0; k < left; k++) {
-                struct lanes_fit *f = &fit[moving[k]];
-                const int e = moving[k] * n + i;
-                const vf from = l[e], wx = w[e] * x[e];
-                vf a = f->a - wx * from;
-                vf b = f->b - w[e] * from * from;
-                const vf to = lanes_rne_clamped(x[e] * b / a, -N, N - 1);
-                vm better = vm_and(vf_gt(a, zero), vf_ne(to, from));
-                a = a + wx * to;
-                b = b + w[e] * to * to;
-                better = vm_and(better, vf_gt(b, zero));
-                better = vm_and(better, vf_gt(a * a * f->b, f->a * f->a * b));
-                l[e] = vf_select(better, to, from);
-                f->a = vf_select(better, a, f->a);
-                f->b = vf_select(better, b, f->b);
-                changed[k] = vm_or(changed[k], better);
+                const int t = moving[k];
+                changed[k] = vm_or(changed[k], lanes_q3_move(i, N, pass > 0, x + t * n, &g[t]));
             }
         int still = 0;
         for (int k = 0; k < left; k++)
@@ -216,7 +249,7 @@ ALWAYS_INLINE void lanes_q3(int turns, int n, int N, const vf *x, vf *scale)
         left = still;
     }
     for (int t = 0; t < turns; t++)
-        scale[t] = vf_select(vf_gt(fit[t].b, zero), fit[t].a / fit[t].b, zero);
+        scale[t] = lanes_q3_scale(&g[t], empty[t]);
 }
 
 /* A group of qkx: what does not change from candidate to candidate, and the best so far. */
@@ -345,8 +378,10 @@ ALWAYS_INLINE void lanes_qkx(int turns, int n, int N, const vf *x, const vf *w,
             scale[t] = (g[t].sum_w * sum[t].xl - g[t].sum_x * sum[t].l) / det;
             lo[t] = (sum[t].l2 * g[t].sum_x - sum[t].l * sum[t].xl) / det;
             const vm above = vf_gt(lo[t], zero);
-            lo[t] = vf_select(above, zero, lo[t]);
-            scale[t] = vf_select(above, sum[t].xl / sum[t].l2, scale[t]);
+            if (vm_any(above)) {
+                lo[t] = vf_select(above, zero, lo[t]);
+                scale[t] = vf_select(above, sum[t].xl / sum[t].l2, scale[t]);
+            }
             better[t] = vf_gt(det, zero);
         }
         lanes_qkx_error(turns, n, x, w, l, scale, lo, try.absolute, error);
