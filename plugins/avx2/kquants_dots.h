@@ -4,6 +4,7 @@
  * dot_bytes.h,
  *
  *   products, products_of, products_more, products_less, products_scaled
+ *   OFFSET_VECTORS, offsets_prepare, products_scaled_less
  */
 #ifndef QKERN_AVX2_KQUANTS_DOTS_H
 #define QKERN_AVX2_KQUANTS_DOTS_H
@@ -14,6 +15,12 @@
 #include "common/klayout.h"
 
 #define UNIT_q8_K K_ELEMENTS
+
+/*
+ * Four blocks make a step, but registers are for one. Compilers that load for the second while the
+ * first is under way run out of them; this keeps their loads in place.
+ */
+#define BLOCK_BY_BLOCK() __asm__ volatile("" ::: "memory")
 
 /* Parts of codes: bits of bytes. */
 
@@ -172,6 +179,7 @@ ALWAYS_INLINE k_acc k_min_of_32(const uint8_t scales[12], const struct qkern_blo
                                    const __m256i(*prepared)[OFFSET_VECTORS])                       \
     {                                                                                              \
         const struct source from = {(const uint8_t *)w, NULL};                                     \
+        BLOCK_BY_BLOCK();                                                                          \
         const struct k_scales s = SCALES;                                                          \
         const bool take_off = (offset) > 0 && prepared == NULL;                                    \
         k_acc acc = k_acc_zero();                                                                  \
@@ -240,7 +248,7 @@ ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_
         _Pragma("GCC unroll 4") for (int u = 0; u < count; u++) s[u] =                             \
             name##_sum(w[u], x->block[u], NULL);                                                   \
         const __m256i sums = lane_totals_32(s[0], s[1], s[2], s[3]);                               \
-        return step_scale_4(f8_low(F8_BEFORE(w, w, d)), x->d, lanes_added(sums));                  \
+        return step_scale_4(F4_SCALES(w), x->d, lanes_added(sums));                                \
     }                                                                                              \
     DOT_ALONE(name, q8_K, q8_K_four, q8_K_load, name##_value)
 
@@ -339,6 +347,7 @@ ALWAYS_INLINE __m256i q2_K_mins_each(const struct qkern_block_q2_K *const a[4],
                                         const struct qkern_block_q8_K *x)                          \
     {                                                                                              \
         const struct source from = {(const uint8_t *)a, (const uint8_t *)b};                       \
+        BLOCK_BY_BLOCK();                                                                          \
         const __m256i bytes = six_bits(bytes_each(a->scales, b->scales));                          \
         k_acc acc = k_acc_zero();                                                                  \
         _Pragma("GCC unroll 2") for (int i = 0; i < 2; i++)                                        \
@@ -397,7 +406,7 @@ K_SUMS_32(q5_K, 31)
                                        const struct qkern_block_q8_K *const x[4],                  \
                                        const struct q8_K_prepared *prepared, uint64_t u)           \
     {                                                                                              \
-        return STEP_SCALE(F8_BEFORE(a, b, d), f8_both(prepared->d + u),                            \
+        return STEP_SCALE(F8_SCALES(a, b), f8_both(prepared->d + u),                               \
                           f8_from_i32(name##_sums_each(a, b, x, prepared, u)));                    \
     }                                                                                              \
     PAIR_ROWS(name, q8_K, q8_K_prepared, name##_prepare, name##_pair_value)

@@ -37,11 +37,10 @@ ALWAYS_INLINE f4 f8_high(f8 v)
  */
 ALWAYS_INLINE uint64_t pair_ahead(uint64_t row_bytes, uint64_t row_stride)
 {
-    if (row_bytes > 2 * PREFETCH_BYTES)
-        return PREFETCH_BYTES;
-    uint64_t ahead = 2 * row_stride;
-    while (row_bytes > 0 && ahead < PREFETCH_BYTES)
-        ahead *= 2;
+    uint64_t ahead = PREFETCH_BYTES;
+    if (row_bytes > 0 && row_bytes <= 2 * PREFETCH_BYTES && row_stride >= row_bytes)
+        for (ahead = 2 * row_stride; ahead < PREFETCH_BYTES; ahead *= 2)
+            ;
     return ahead;
 }
 
@@ -172,11 +171,6 @@ ALWAYS_INLINE __m128i words_of_four(const void *a, const void *b, const void *c,
 #define F8_BEHIND(a, b, member)                                                                    \
     ((f8)_mm256_cvtph_ps(_mm_unpackhi_epi64(WORDS_OF_FOUR(a, member), WORDS_OF_FOUR(b, member))))
 
-/* The f16 at a member that has two bytes before it. */
-#define F8_BEFORE(a, b, member)                                                                    \
-    ((f8)_mm256_cvtph_ps(                                                                          \
-        _mm_unpackhi_epi64(WORDS_OF_FOUR(a, member - 2), WORDS_OF_FOUR(b, member - 2))))
-
 /* Of four blocks that begin with two f16: the first ones, then the second ones. */
 #define HEADS(w) ((f8)_mm256_cvtph_ps(WORDS_OF_FOUR(w, d)))
 
@@ -207,6 +201,7 @@ ALWAYS_INLINE int64_t word_of_four(const void *a, const void *b, const void *c, 
     return (int64_t)words;
 }
 
+/* The f16 d of four blocks, and of four blocks of each row. */
 #define F4_SCALES(w)                                                                               \
     ((f4)_mm_cvtph_ps(_mm_cvtsi64_si128(word_of_four((w)[0]->d, (w)[1]->d, (w)[2]->d, (w)[3]->d))))
 #define F8_SCALES(a, b)                                                                            \

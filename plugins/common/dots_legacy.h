@@ -13,11 +13,6 @@
 
 #include "dots.h"
 
-/* A plugin that has another way with rows defines it as DOT_ALONE. */
-#ifndef DOTS_HERE
-#define DOTS_HERE DOTS
-#endif
-
 #define UNIT_q8_0 32
 #define UNIT_q8_1 32
 
@@ -49,7 +44,7 @@ ALWAYS_INLINE struct q8_four q8_1_load(int count, const struct qkern_block_q8_1 
         (void)count;                                                                               \
         return step_scale_4(F4_OF(w, d), x->d, name##_sums(w, &x->codes));                         \
     }                                                                                              \
-    DOTS_HERE(name, q8_0, q8_four, q8_0_load, name##_value)
+    DOTS(name, q8_0, q8_four, q8_0_load, name##_value)
 
 #define LEGACY_MINIMUM(name)                                                                       \
     ALWAYS_INLINE f4 name##_value(int count, const struct qkern_block_##name *const w[4],          \
@@ -58,7 +53,7 @@ ALWAYS_INLINE struct q8_four q8_1_load(int count, const struct qkern_block_q8_1 
         (void)count;                                                                               \
         return step_minimum_4(F4_OF(w, d), x->d, name##_sums(w, &x->codes), F4_OF(w, m), x->s);    \
     }                                                                                              \
-    DOTS_HERE(name, q8_1, q8_four, q8_1_load, name##_value)
+    DOTS(name, q8_1, q8_four, q8_1_load, name##_value)
 
 LEGACY_SCALE(q4_0)
 LEGACY_MINIMUM(q4_1)

@@ -182,6 +182,22 @@ static void rows_of_blocks_may_start_at_any_byte(void **state)
     }
 }
 
+static void rows_may_be_one_and_the_same(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < kernel_count(); i++) {
+        const struct qkern_kernel *k = kernel_at(i);
+        if (k->vec_dot_rows == NULL)
+            continue;
+        struct expected e = expected_new(k, 5 * (uint64_t)k->block_elements, 6);
+        float out[5] = {0};
+        k->vec_dot_rows(e.n, 5, out, e.blocks, 0, e.activations);
+        for (int r = 0; r < 5; r++)
+            assert_int_equal(bits_of(out[r]), bits_of(e.dot));
+        expected_free(&e);
+    }
+}
+
 /* Inputs are read only: a write to them would be seen here. */
 static void inputs_are_left_as_they_are(void **state)
 {
@@ -214,6 +230,7 @@ int main(void)
         cmocka_unit_test(no_byte_outside_the_rows_is_touched),
         cmocka_unit_test(an_empty_row_touches_nothing),
         cmocka_unit_test(rows_of_blocks_may_start_at_any_byte),
+        cmocka_unit_test(rows_may_be_one_and_the_same),
         cmocka_unit_test(inputs_are_left_as_they_are),
     };
     return RUN_KERNEL_TESTS(tests, NULL, NULL);
