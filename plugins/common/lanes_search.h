@@ -271,9 +271,36 @@ struct lanes_qkx_sums {
     vf xl;
 };
 
-/* The codes l of the candidates s, and their sums. near: all |s * (x - lo)| are <= RNE_LIMIT. */
-ALWAYS_INLINE void lanes_qkx_codes(int turns, int n, int N, bool near, const vf *x, const vf *w,
-                                   const struct lanes_qkx_group *g, const vf *s, vf *l,
+/* What is known of s * (x - lo) for all elements of all groups. */
+enum lanes_range {
+    RANGE_ANY,
+    RANGE_NEAR,  /* the magnitude is RNE_LIMIT at most */
+    RANGE_BELOW, /* and no code is above N */
+};
+
+/*
+ * Rounding keeps the order of numbers, so that the bounds are at the least and the greatest
+ * element.
+ */
+ALWAYS_INLINE enum lanes_range lanes_qkx_range(int turns, int N, const struct lanes_qkx_group *g,
+                                               const vf *s)
+{
+    bool near = true, below = true;
+    for (int t = 0; t < turns; t++) {
+        const vf least = vf_abs(s[t] * (g[t].least - g[t].lo));
+        const vf greatest = vf_abs(s[t] * (g[t].greatest - g[t].lo));
+        const vm low_end = vf_gt(vf_set(RNE_LIMIT), least);
+        near &= vm_all(vm_and(low_end, vf_gt(vf_set(RNE_LIMIT), greatest)));
+        below &= vm_all(vf_gt(vf_set((float)N + 0.5f), greatest));
+    }
+    if (!near)
+        return RANGE_ANY;
+    return below ? RANGE_BELOW : RANGE_NEAR;
+}
+
+/* The codes l of the candidates s, and their sums. */
+ALWAYS_INLINE void lanes_qkx_codes(int turns, int n, int N, enum lanes_range range, const vf *x,
+                                   const vf *w, const struct lanes_qkx_group *g, const vf *s, vf *l,
                                    struct lanes_qkx_sums *sum)
 {
     for (int t = 0; t < turns; t++)
@@ -282,7 +309,13 @@ ALWAYS_INLINE void lanes_qkx_codes(int turns, int n, int N, bool near, const vf 
         for (int t = 0; t < turns; t++) {
             const int e = t * n + i;
             const vf v = s[t] * (x[e] - g[t].lo);
-            const vf code = near ? lanes_near_clamped(v, 0, N) : lanes_rne_clamped(v, 0, N);
+            vf code;
+            if (range == RANGE_BELOW)
+                code = vf_max(vf_round(v), vf_set(0.0f));
+            else if (range == RANGE_NEAR)
+                code = lanes_near_clamped(v, 0, N);
+            else
+                code = lanes_rne_clamped(v, 0, N);
             const vf wl = w[e] * code;
             sum[t].l = sum[t].l + wl;
             sum[t].l2 = sum[t].l2 + wl * code;
@@ -338,21 +371,6 @@ ALWAYS_INLINE void lanes_qkx_start(int turns, int n, int N, const vf *x, const v
         g[t].error = error[t];
 }
 
-/*
- * Whether |s * (x - lo)| <= RNE_LIMIT for all elements. Rounding keeps the order, so that the
- * bounds are at the least and the greatest element.
- */
-ALWAYS_INLINE bool lanes_qkx_near(int turns, const struct lanes_qkx_group *g, const vf *s)
-{
-    bool near = true;
-    for (int t = 0; t < turns; t++) {
-        const vf a = vf_abs(s[t] * (g[t].least - g[t].lo));
-        const vf b = vf_abs(s[t] * (g[t].greatest - g[t].lo));
-        near &= vm_all(vm_and(vf_gt(vf_set(RNE_LIMIT), a), vf_gt(vf_set(RNE_LIMIT), b)));
-    }
-    return near;
-}
-
 /* search_qkx */
 ALWAYS_INLINE void lanes_qkx(int turns, int n, int N, const vf *x, const vf *w,
                              struct qkx_steps try, struct lanes_found found)
@@ -368,10 +386,13 @@ ALWAYS_INLINE void lanes_qkx(int turns, int n, int N, const vf *x, const vf *w,
         const vf step = vf_set(try.r0 + try.dr * (float)k + (float)N);
         for (int t = 0; t < turns; t++)
             s[t] = step / (g[t].greatest - g[t].lo);
-        if (lanes_qkx_near(turns, g, s))
-            lanes_qkx_codes(turns, n, N, true, x, w, g, s, l, sum);
+        const enum lanes_range range = lanes_qkx_range(turns, N, g, s);
+        if (range == RANGE_BELOW)
+            lanes_qkx_codes(turns, n, N, RANGE_BELOW, x, w, g, s, l, sum);
+        else if (range == RANGE_NEAR)
+            lanes_qkx_codes(turns, n, N, RANGE_NEAR, x, w, g, s, l, sum);
         else
-            lanes_qkx_codes(turns, n, N, false, x, w, g, s, l, sum);
+            lanes_qkx_codes(turns, n, N, RANGE_ANY, x, w, g, s, l, sum);
 
         for (int t = 0; t < turns; t++) {
             const vf det = g[t].sum_w * sum[t].l2 - sum[t].l * sum[t].l;
