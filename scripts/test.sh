@@ -133,7 +133,7 @@ stage_valgrind() {
 --leak-check=full;--errors-for-leak-kinds=definite,indirect;--track-fds=no"
     build debug
     run_tests debug --label-exclude 'long|large|lint|docs|emulated|lua' \
-        --exclude-regex test_kernel_undefined
+        --exclude-regex 'test_kernel_undefined|test_kernel_(error|codes)_'
 }
 
 stage_fuzz() {
@@ -148,7 +148,7 @@ stage_coverage() {
     configure coverage -DQKERN_WERROR=OFF
     build coverage
     find build-coverage -name '*.gcda' -delete
-    run_tests coverage --label-exclude 'large|lua'
+    run_tests coverage --label-exclude 'large|lua|plugins|verify|bench'
     gcovr --root . --filter 'host/src/' --filter 'gguf/src/' --exclude-throw-branches --branches \
         --fail-under-branch 90 build-coverage
 }
