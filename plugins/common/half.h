@@ -14,8 +14,15 @@
 #include <immintrin.h>
 #endif
 
-/* For code whose parameters are constants where it is used: inlining makes its loops straight. */
+/*
+ * For code whose parameters are constants where it is used: inlining makes its loops straight. With
+ * a sanitizer's checks in it, it would take minutes to compile.
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define ALWAYS_INLINE static inline
+#else
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#endif
 
 #define F16_INFINITY 0x7c00u
 #define F16_NAN 0x7e00u

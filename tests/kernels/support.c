@@ -58,7 +58,7 @@ int kernels_found(void)
     if (name == NULL)
         return 1;
 
-    qkern *q; /* open as long as the process lives: its kernels are used */
+    static qkern *q; /* open as long as the process lives: its kernels are used */
     qkern_error error = QKERN_ERROR_INIT;
     if (qkern_open(&options, &q, &error) != QKERN_OK)
         missing(name, error.message);
