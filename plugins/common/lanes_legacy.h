@@ -17,24 +17,26 @@
 /* Quantize: the scales of LANES blocks are one vector. Then each block is made codes. */
 
 struct scales {
-    float id[LANES];     /* 1 / d */
-    float m[LANES];      /* with minimum */
+    float id[LANES]; /* 1 / d */
+    float m[LANES];
     uint16_t d16[LANES]; /* as stored */
     uint16_t m16[LANES];
 };
 
 /* d, and its inverse: reciprocal of round.h. */
-ALWAYS_INLINE void scales_set(struct scales *s, vf d)
+ALWAYS_INLINE void scales_set(struct scales *s, vf d, vf m)
 {
     const vf id = vf_set(1.0f) / d;
     const vm infinite = vf_gt(vf_abs(id), vf_set(FLT_MAX));
     vf_store(s->id, vf_select(vm_or(infinite, vf_ne(id, id)), vf_set(0.0f), id));
+    vf_store(s->m, m);
     lanes_store_scale(s->d16, d);
+    lanes_store_scale(s->m16, m);
 }
 
 /*
- * The least and the greatest element of each of `count` blocks, or `none` where there is no number
- * to one side of it. For blocks that are missing the first one stands in.
+ * The least and the greatest element of each of `count` blocks, but lo is not above `least` nor hi
+ * below `greatest`; NaN is ignored. For blocks that are missing the first one stands in.
  */
 ALWAYS_INLINE void bounds(int count, const float *x, float least, float greatest, vf *lo, vf *hi)
 {
@@ -69,7 +71,7 @@ ALWAYS_INLINE void symmetric_scales(int count, int N, const float *x, struct sca
             first[k] = first_of_magnitude(ELEMENTS, x + ELEMENTS * k, first[k]);
         m = vf_select(tie, vf_load(first), m);
     }
-    scales_set(s, m / vf_set((float)-N));
+    scales_set(s, m / vf_set((float)-N), vf_set(0.0f));
 }
 
 /* Codes above a minimum. */
@@ -85,9 +87,7 @@ ALWAYS_INLINE void minimum_scales(int count, int N, const float *x, struct scale
         lo = vf_load(los);
         hi = vf_load(his);
     }
-    scales_set(s, (hi - lo) / vf_set((float)N));
-    vf_store(s->m, lo);
-    lanes_store_scale(s->m16, lo);
+    scales_set(s, (hi - lo) / vf_set((float)N), lo);
 }
 
 /* Codes -127 .. 127; returns d. */
@@ -101,36 +101,44 @@ ALWAYS_INLINE vf signed_scales(int count, const float *x, struct scales *s)
             largest[k] = vf_max(vf_abs(vf_load(block + e)), largest[k]);
     }
     const vf d = lanes_greatest(largest) / vf_set(127.0f);
-    scales_set(s, d);
+    scales_set(s, d, vf_set(0.0f));
     return d;
 }
 
-/* 32 codes each. v is NaN at times, but never above a code's range unless that is said. */
+/*
+ * The codes of block k, whose elements are at x. The lower bound is what NaN becomes. The upper one
+ * acts on symmetric codes, where the extreme element may have a twin of the other sign, which would
+ * get 2 * N; elsewhere a value is a rounding error above its greatest code at most, and the
+ * conversion toward zero drops that.
+ */
 
-/* The greatest value but the extreme would be 2 * N. */
-ALWAYS_INLINE void symmetric_codes(const float *x, int N, vf id, vb codes[2])
+ALWAYS_INLINE void symmetric_codes(const float *x, int N, const struct scales *s, int k,
+                                   vb codes[2])
 {
+    const vf id = vf_set(s->id[k]), half = vf_set((float)N + 0.5f);
     vi q[ELEMENTS / LANES];
-    for (int k = 0; k < ELEMENTS / LANES; k++) {
-        const vf v = vf_load(x + k * LANES) * id + vf_set((float)N + 0.5f);
-        q[k] = vi_from_f32(vf_clamp(v, vf_set(0.0f), vf_set((float)(2 * N - 1))));
+    for (int i = 0; i < ELEMENTS / LANES; i++) {
+        const vf v = vf_load(x + i * LANES) * id + half;
+        q[i] = vi_from_f32(vf_clamp(v, vf_set(0.0f), vf_set((float)(2 * N - 1))));
     }
     vb_narrow(q, codes);
 }
 
-ALWAYS_INLINE void minimum_codes(const float *x, vf id, vf m, vb codes[2])
+ALWAYS_INLINE void minimum_codes(const float *x, int N, const struct scales *s, int k, vb codes[2])
 {
+    (void)N;
+    const vf id = vf_set(s->id[k]), m = vf_set(s->m[k]);
     vi q[ELEMENTS / LANES];
-    for (int k = 0; k < ELEMENTS / LANES; k++) {
-        const vf v = (vf_load(x + k * LANES) - m) * id + vf_set(0.5f);
-        q[k] = vi_from_f32(vf_max(v, vf_set(0.0f)));
+    for (int i = 0; i < ELEMENTS / LANES; i++) {
+        const vf v = (vf_load(x + i * LANES) - m) * id + vf_set(0.5f);
+        q[i] = vi_from_f32(vf_max(v, vf_set(0.0f)));
     }
     vb_narrow(q, codes);
 }
 
 /*
  * rha of round.h for |v| <= 127: the float below a half is added to the magnitude, so that a half
- * becomes a whole number, and what is less does not. True for each such float, which a test shows.
+ * becomes a whole number and what is less does not. That is so for each of these floats.
  */
 ALWAYS_INLINE vi lanes_rha(vf v)
 {
@@ -140,12 +148,13 @@ ALWAYS_INLINE vi lanes_rha(vf v)
 }
 
 /* Returns the sums of 32 / LANES codes each. */
-ALWAYS_INLINE vi signed_codes(const float *x, vf id, int8_t qs[ELEMENTS])
+ALWAYS_INLINE vi signed_codes(const float *x, const struct scales *s, int k, int8_t qs[ELEMENTS])
 {
     vi q[ELEMENTS / LANES], sum = vi_set(0);
-    for (int k = 0; k < ELEMENTS / LANES; k++) {
-        q[k] = lanes_rha(vf_max(vf_load(x + k * LANES) * id, vf_set(-127.0f)));
-        sum = sum + q[k];
+    for (int i = 0; i < ELEMENTS / LANES; i++) {
+        const vf v = vf_load(x + i * LANES) * vf_set(s->id[k]);
+        q[i] = lanes_rha(vf_max(v, vf_set(-127.0f)));
+        sum = sum + q[i];
     }
     vb codes[2];
     vb_narrow(q, codes);
@@ -154,7 +163,7 @@ ALWAYS_INLINE vi signed_codes(const float *x, vf id, int8_t qs[ELEMENTS])
     return sum;
 }
 
-/* The codes of a block in memory. */
+/* A block in memory; m is for types with minimum. */
 
 ALWAYS_INLINE void store_nibbles(const vb q[2], uint8_t qs[16])
 {
@@ -167,29 +176,37 @@ ALWAYS_INLINE void store_fifth_bits(const vb q[2], uint8_t qh[4])
     store_u16(qh + 2, vb_sign_bits(vb_left(q[1] & 16, 3)));
 }
 
-static inline void q4_0_store(const vb q[2], struct qkern_block_q4_0 *b)
+ALWAYS_INLINE void q4_0_store(struct qkern_block_q4_0 *b, uint16_t d, uint16_t m, const vb q[2])
 {
+    (void)m;
+    store_u16(b->d, d);
     store_nibbles(q, b->qs);
 }
 
-static inline void q4_1_store(const vb q[2], struct qkern_block_q4_1 *b)
+ALWAYS_INLINE void q4_1_store(struct qkern_block_q4_1 *b, uint16_t d, uint16_t m, const vb q[2])
 {
+    store_u16(b->d, d);
+    store_u16(b->m, m);
     store_nibbles(q, b->qs);
 }
 
-static inline void q5_0_store(const vb q[2], struct qkern_block_q5_0 *b)
+ALWAYS_INLINE void q5_0_store(struct qkern_block_q5_0 *b, uint16_t d, uint16_t m, const vb q[2])
 {
+    (void)m;
+    store_u16(b->d, d);
     store_fifth_bits(q, b->qh);
     store_nibbles(q, b->qs);
 }
 
-static inline void q5_1_store(const vb q[2], struct qkern_block_q5_1 *b)
+ALWAYS_INLINE void q5_1_store(struct qkern_block_q5_1 *b, uint16_t d, uint16_t m, const vb q[2])
 {
+    store_u16(b->d, d);
+    store_u16(b->m, m);
     store_fifth_bits(q, b->qh);
     store_nibbles(q, b->qs);
 }
 
-#define SYMMETRIC_QUANTIZE(name, N)                                                                \
+#define QUANTIZE(name, kind, N)                                                                    \
     void name##_quantize(uint64_t n, const float *x, void *blocks)                                 \
     {                                                                                              \
         struct qkern_block_##name *b = blocks;                                                     \
@@ -197,39 +214,19 @@ static inline void q5_1_store(const vb q[2], struct qkern_block_q5_1 *b)
             struct scales s;                                                                       \
             const int count = at_most(left, LANES);                                                \
             left -= (uint64_t)count;                                                               \
-            symmetric_scales(count, N, x, &s);                                                     \
+            kind##_scales(count, N, x, &s);                                                        \
             for (int k = 0; k < count; k++, x += ELEMENTS, b++) {                                  \
                 vb q[2];                                                                           \
-                symmetric_codes(x, N, vf_set(s.id[k]), q);                                         \
-                store_u16(b->d, s.d16[k]);                                                         \
-                name##_store(q, b);                                                                \
+                kind##_codes(x, N, &s, k, q);                                                      \
+                name##_store(b, s.d16[k], s.m16[k], q);                                            \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define MINIMUM_QUANTIZE(name, N)                                                                  \
-    void name##_quantize(uint64_t n, const float *x, void *blocks)                                 \
-    {                                                                                              \
-        struct qkern_block_##name *b = blocks;                                                     \
-        for (uint64_t left = n / ELEMENTS; left > 0;) {                                            \
-            struct scales s;                                                                       \
-            const int count = at_most(left, LANES);                                                \
-            left -= (uint64_t)count;                                                               \
-            minimum_scales(count, N, x, &s);                                                       \
-            for (int k = 0; k < count; k++, x += ELEMENTS, b++) {                                  \
-                vb q[2];                                                                           \
-                minimum_codes(x, vf_set(s.id[k]), vf_set(s.m[k]), q);                              \
-                store_u16(b->d, s.d16[k]);                                                         \
-                store_u16(b->m, s.m16[k]);                                                         \
-                name##_store(q, b);                                                                \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-SYMMETRIC_QUANTIZE(q4_0, 8)
-MINIMUM_QUANTIZE(q4_1, 15)
-SYMMETRIC_QUANTIZE(q5_0, 16)
-MINIMUM_QUANTIZE(q5_1, 31)
+QUANTIZE(q4_0, symmetric, 8)
+QUANTIZE(q4_1, minimum, 15)
+QUANTIZE(q5_0, symmetric, 16)
+QUANTIZE(q5_1, minimum, 31)
 
 void q8_0_quantize(uint64_t n, const float *x, void *blocks)
 {
@@ -241,7 +238,7 @@ void q8_0_quantize(uint64_t n, const float *x, void *blocks)
         signed_scales(count, x, &s);
         for (int k = 0; k < count; k++, x += ELEMENTS, b++) {
             store_u16(b->d, s.d16[k]);
-            signed_codes(x, vf_set(s.id[k]), b->qs);
+            signed_codes(x, &s, k, b->qs);
         }
     }
 }
@@ -258,7 +255,7 @@ void q8_1_quantize(uint64_t n, const float *x, void *blocks)
         for (int k = 0; k < LANES; k++)
             sums[k] = vi_set(0);
         for (int k = 0; k < count; k++, x += ELEMENTS)
-            sums[k] = signed_codes(x, vf_set(s.id[k]), b[k].qs);
+            sums[k] = signed_codes(x, &s, k, b[k].qs);
         uint16_t s16[LANES];
         lanes_store_scale(s16, vf_from_i32(lanes_sums(sums)) * d);
         for (int k = 0; k < count; k++, b++) {
@@ -277,6 +274,8 @@ struct found {
     float min[WEIGHTED_BLOCKS];
     float s[WEIGHTED_BLOCKS];
     float lo[WEIGHTED_BLOCKS];
+    uint16_t d16[WEIGHTED_BLOCKS]; /* as stored */
+    uint16_t m16[WEIGHTED_BLOCKS];
 };
 
 ALWAYS_INLINE void load_weighted(int count, const float *x, const float *importance, vf sigma2,
@@ -293,6 +292,10 @@ ALWAYS_INLINE void symmetric_search(int count, int N, const float *x, const floa
     vf v[TURNS * ELEMENTS], w[TURNS * ELEMENTS];
     load_weighted(count, x, importance, sigma2, v, w);
     lanes_qx(TURNS, ELEMENTS, N, true, v, w, (struct lanes_found){f->scale, NULL, f->s, f->lo});
+    for (int k = 0; k < WEIGHTED_BLOCKS; k += LANES) {
+        lanes_store_scale(f->d16 + k, vf_load(f->scale + k));
+        lanes_store_scale(f->m16 + k, vf_set(0.0f));
+    }
 }
 
 ALWAYS_INLINE void minimum_search(int count, int N, const float *x, const float *importance,
@@ -302,10 +305,14 @@ ALWAYS_INLINE void minimum_search(int count, int N, const float *x, const float 
     load_weighted(count, x, importance, sigma2, v, w);
     lanes_qkx(TURNS, ELEMENTS, N, v, w, importance_steps,
               (struct lanes_found){f->scale, f->min, f->s, f->lo});
+    for (int k = 0; k < WEIGHTED_BLOCKS; k += LANES) {
+        lanes_store_scale(f->d16 + k, vf_load(f->scale + k));
+        lanes_store_scale(f->m16 + k, -vf_load(f->min + k));
+    }
 }
 
-/* LOW, HIGH: of the codes without offset. */
-#define WEIGHTED_QUANTIZE(name, search, N, LOW, HIGH, STORE_MINIMUM)                               \
+/* LOW, HIGH: the codes without offset. */
+#define WEIGHTED_QUANTIZE(name, kind, N, LOW, HIGH)                                                \
     void name##_quantize_weighted(uint64_t n, const float *x, const float *importance,             \
                                   void *blocks)                                                    \
     {                                                                                              \
@@ -315,25 +322,20 @@ ALWAYS_INLINE void minimum_search(int count, int N, const float *x, const float 
             struct found f;                                                                        \
             const int count = at_most(left, WEIGHTED_BLOCKS);                                      \
             left -= (uint64_t)count;                                                               \
-            search(count, N, x, importance, sigma2, &f);                                           \
+            kind##_search(count, N, x, importance, sigma2, &f);                                    \
             importance += count * ELEMENTS;                                                        \
             for (int k = 0; k < count; k++, x += ELEMENTS, b++) {                                  \
                 vb q[2];                                                                           \
                 lanes_codes(x, vf_set(f.s[k]), vf_set(f.lo[k]), LOW, HIGH, q);                     \
-                store_scale(b->d, f.scale[k]);                                                     \
-                STORE_MINIMUM                                                                      \
-                name##_store(q, b);                                                                \
+                name##_store(b, f.d16[k], f.m16[k], q);                                            \
             }                                                                                      \
         }                                                                                          \
     }
 
-#define NO_MINIMUM
-#define A_MINIMUM store_scale(b->m, -f.min[k]);
-
-WEIGHTED_QUANTIZE(q4_0, symmetric_search, 8, -8, 7, NO_MINIMUM)
-WEIGHTED_QUANTIZE(q4_1, minimum_search, 15, 0, 15, A_MINIMUM)
-WEIGHTED_QUANTIZE(q5_0, symmetric_search, 16, -16, 15, NO_MINIMUM)
-WEIGHTED_QUANTIZE(q5_1, minimum_search, 31, 0, 31, A_MINIMUM)
+WEIGHTED_QUANTIZE(q4_0, symmetric, 8, -8, 7)
+WEIGHTED_QUANTIZE(q4_1, minimum, 15, 0, 15)
+WEIGHTED_QUANTIZE(q5_0, symmetric, 16, -16, 15)
+WEIGHTED_QUANTIZE(q5_1, minimum, 31, 0, 31)
 
 /* Dequantize */
 

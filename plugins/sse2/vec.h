@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "common/bytes.h"
+#include "common/round.h"
 #include "common/step.h"
 
 #define LANES 4
@@ -60,7 +61,7 @@ ALWAYS_INLINE vf vf_clamp(vf v, vf low, vf high)
 /* To the nearest integer, ties to even, for |v| < 2^22. */
 ALWAYS_INLINE vf vf_round(vf v)
 {
-    return _mm_sub_ps(_mm_add_ps(v, _mm_set1_ps(12582912.0f)), _mm_set1_ps(12582912.0f));
+    return _mm_sub_ps(_mm_add_ps(v, _mm_set1_ps(RNE_SHIFT)), _mm_set1_ps(RNE_SHIFT));
 }
 
 ALWAYS_INLINE vf vf_sqrt(vf v)
