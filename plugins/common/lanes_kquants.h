@@ -125,23 +125,42 @@ void q6_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 
 /* Q8_K */
 
-/* signed_absmax of a block. */
+/* signed_absmax of a block. Two chains of vectors, so that they need not wait for each other. */
 ALWAYS_INLINE float block_extreme(const float *x)
 {
-    vf lo = vf_set(0.0f), hi = vf_set(0.0f);
-    for (int e = 0; e < K_ELEMENTS; e += LANES) {
-        lo = vf_min(vf_load(x + e), lo);
-        hi = vf_max(vf_load(x + e), hi);
+    const vf zero = vf_set(0.0f);
+    vf lo[2] = {zero, zero}, hi[2] = {zero, zero};
+    for (int e = 0; e < K_ELEMENTS; e += 2 * LANES)
+        for (int k = 0; k < 2; k++) {
+            lo[k] = vf_min(vf_load(x + e + k * LANES), lo[k]);
+            hi[k] = vf_max(vf_load(x + e + k * LANES), hi[k]);
+        }
+    const vf least = vf_min(lo[0], lo[1]), greatest = vf_max(hi[0], hi[1]);
+    float lane[LANES];
+    vf_store(lane, vf_max(-least, greatest));
+    const float m = absmax(LANES, lane);
+    if (!vm_any(vf_eq(least, vf_set(-m))))
+        return m;
+    if (!vm_any(vf_eq(greatest, vf_set(m))))
+        return -m;
+    return m == 0.0f ? 0.0f : first_of_magnitude(K_ELEMENTS, x, m);
+}
+
+/* 32 codes s * x, which are within -127 .. 127 but for NaN; sums: of 16 / LANES codes each. */
+ALWAYS_INLINE void q8_K_codes(const float *x, vf s, int8_t qs[32], vi sums[2])
+{
+    vi q[32 / LANES];
+    vb codes[2];
+    for (int k = 0; k < 32 / LANES; k++)
+        q[k] = vi_round(vf_max(vf_load(x + k * LANES) * s, vf_set(-127.0f)));
+    vb_narrow(q, codes);
+    for (int h = 0; h < 2; h++) {
+        vb_store(qs + 16 * h, codes[h]);
+        const vi *half = q + 16 * h / LANES;
+        sums[h] = half[0];
+        for (int k = 1; k < 16 / LANES; k++)
+            sums[h] = sums[h] + half[k];
     }
-    float los[LANES], his[LANES];
-    vf_store(los, lo);
-    vf_store(his, hi);
-    float least, most, unused;
-    min_max(LANES, los, &least, &unused);
-    min_max(LANES, his, &unused, &most);
-    if (most == -least)
-        return most == 0.0f ? 0.0f : first_of_magnitude(K_ELEMENTS, x, most);
-    return most > -least ? most : least;
 }
 
 void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
@@ -155,24 +174,15 @@ void q8_K_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
         }
         store_f32(b->d, 1.0f / s);
         vi sums[16];
-        for (int e = 0; e < K_ELEMENTS; e += 32) {
-            vi q[32 / LANES];
-            for (int k = 0; k < 32 / LANES; k++)
-                q[k] = vi_round(vf_load(x + e + k * LANES) * vf_set(s));
-            vb codes[2];
-            vb_narrow(q, codes);
-            for (int h = 0; h < 2; h++) {
-                vb_store(b->qs + e + 16 * h, codes[h]);
-                sums[e / 16 + h] = q[h * 16 / LANES];
-                for (int k = 1; k < 16 / LANES; k++)
-                    sums[e / 16 + h] = sums[e / 16 + h] + q[h * 16 / LANES + k];
-            }
-        }
-        int32_t sum[16];
+        for (int e = 0; e < K_ELEMENTS; e += 32)
+            q8_K_codes(x + e, vf_set(s), b->qs + e, sums + e / 16);
+        int32_t wide[16];
+        int16_t bsums[16];
         for (int g = 0; g < 16; g += LANES)
-            vi_store(sum + g, lanes_sums(sums + g));
+            vi_store(wide + g, lanes_sums(sums + g));
         for (int g = 0; g < 16; g++)
-            store_i16(b->bsums[g], (int16_t)sum[g]);
+            bsums[g] = (int16_t)wide[g];
+        memcpy(b->bsums, bsums, sizeof bsums);
     }
 }
 
