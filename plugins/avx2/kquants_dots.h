@@ -13,6 +13,7 @@
 
 #include "avx2/pairs.h"
 #include "common/klayout.h"
+#include "common/q8_K_four.h"
 
 #define UNIT_q8_K K_ELEMENTS
 
@@ -224,19 +225,6 @@ ALWAYS_INLINE k_acc q4_K_min(const struct qkern_block_q4_K *w, const struct qker
 ALWAYS_INLINE k_acc q5_K_min(const struct qkern_block_q5_K *w, const struct qkern_block_q8_K *x)
 {
     return k_min_of_32(w->scales, x);
-}
-
-struct q8_K_four {
-    const struct qkern_block_q8_K *block[4];
-    f4 d;
-};
-
-ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_K *const x[4])
-{
-    (void)count;
-    return (struct q8_K_four){
-        .block = {x[0], x[1], x[2], x[3]},
-        .d = {load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)}};
 }
 
 /* In the tail the blocks of zeros need no sums. */

@@ -3,21 +3,12 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/f32.h"
 #include "common/kernels.h"
 #include "dot.h"
 
 #define ROWS_TOGETHER 4
 #define PREFETCH_BYTES (ROWS_TOGETHER * row_stride) /* the next rows, which are read like these */
-
-void f32_quantize(uint64_t n, const float *x, void *blocks)
-{
-    memcpy(blocks, x, n * sizeof *x);
-}
-
-void f32_dequantize(uint64_t n, const void *blocks, float *y)
-{
-    memcpy(y, blocks, n * sizeof *y);
-}
 
 /* vcvtps2ph would keep the payload of a NaN; see f16_from_f32. */
 ALWAYS_INLINE __m256i f16_from_vf(vf v)

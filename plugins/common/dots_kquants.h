@@ -24,6 +24,7 @@
 
 #include "dots.h"
 #include "klayout.h"
+#include "q8_K_four.h"
 
 #define UNIT_q8_K K_ELEMENTS
 
@@ -39,19 +40,6 @@
 #define K_FOUR q8_K_four
 #define K_LOAD q8_K_load
 #define K_UNIT(x, u) ((x)->block[u])
-
-struct q8_K_four {
-    const struct qkern_block_q8_K *block[4];
-    f4 d;
-};
-
-ALWAYS_INLINE struct q8_K_four q8_K_load(int count, const struct qkern_block_q8_K *const x[4])
-{
-    (void)count;
-    return (struct q8_K_four){
-        .block = {x[0], x[1], x[2], x[3]},
-        .d = {load_f32(x[0]->d), load_f32(x[1]->d), load_f32(x[2]->d), load_f32(x[3]->d)}};
-}
 #endif
 
 #define K_SCALE(name)                                                                              \

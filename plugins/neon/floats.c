@@ -3,21 +3,12 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/f32.h"
 #include "common/kernels.h"
 #include "vec.h"
 
 #define ROWS_TOGETHER 2
 #define PREFETCH_BYTES 4096
-
-void f32_quantize(uint64_t n, const float *x, void *blocks)
-{
-    memcpy(blocks, x, n * sizeof *x);
-}
-
-void f32_dequantize(uint64_t n, const void *blocks, float *y)
-{
-    memcpy(y, blocks, n * sizeof *y);
-}
 
 /* Eight elements of two bytes, at any address. */
 ALWAYS_INLINE uint16x8_t load_eight(const uint8_t *p)

@@ -3,18 +3,9 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/f32.h"
 #include "common/kernels.h"
 #include "common/step.h"
-
-void f32_quantize(uint64_t n, const float *x, void *blocks)
-{
-    memcpy(blocks, x, n * sizeof *x);
-}
-
-void f32_dequantize(uint64_t n, const void *blocks, float *y)
-{
-    memcpy(y, blocks, n * sizeof *y);
-}
 
 void f16_quantize(uint64_t n, const float *restrict x, void *restrict blocks)
 {

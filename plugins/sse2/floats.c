@@ -7,21 +7,12 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/f32.h"
 #include "common/kernels.h"
 #include "vec.h"
 
 #define ROWS_TOGETHER 2
 #define PREFETCH_BYTES 4096
-
-void f32_quantize(uint64_t n, const float *x, void *blocks)
-{
-    memcpy(blocks, x, n * sizeof *x);
-}
-
-void f32_dequantize(uint64_t n, const void *blocks, float *y)
-{
-    memcpy(y, blocks, n * sizeof *y);
-}
 
 ALWAYS_INLINE __m128i load_128(const void *p)
 {
