@@ -59,6 +59,9 @@ function(qkern_add_plugin name)
     target_compile_definitions(${target} PRIVATE QKERN_PLUGIN_VERSION="${PROJECT_VERSION}")
     # Lanes of integers wrap: sums of codes that no number stands behind (NaN) may be anything.
     target_compile_options(${target} PRIVATE -fwrapv ${arg_FLAGS})
+    # gcc puts VZEROUPPER before a return at -O2, else only with this; with -Os not at all.
+    target_compile_options(${target} PRIVATE
+      $<$<C_COMPILER_ID:GNU>:-fexpensive-optimizations> $<$<CONFIG:MinSizeRel>:-O2>)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
     target_link_libraries(${target} PRIVATE qkern_abi)
   endforeach()
