@@ -58,14 +58,20 @@ static size_t chunk_bytes(uint32_t chunk)
     return chunk_slots(chunk) * sizeof(struct slot);
 }
 
-/* Adds a chunk, unless another thread does; false if there is no memory for it. */
-static bool chunk_add(struct slot_table *table)
+static uint32_t chunk_count(const struct slot_table *table)
+{
+    uint32_t count = 0;
+
+    while (count < SLOT_CHUNKS && atomic_load(&table->chunks[count]) != NULL)
+        count++;
+    return count;
+}
+
+/* Adds the chunk of that number, unless another thread has; false if there is no memory for it. */
+static bool chunk_add(struct slot_table *table, uint32_t chunk)
 {
     struct slot *none = NULL;
-    uint32_t chunk = 0;
 
-    while (chunk < SLOT_CHUNKS && atomic_load(&table->chunks[chunk]) != NULL)
-        chunk++;
     if (chunk == SLOT_CHUNKS)
         return false;
     const size_t bytes = chunk_bytes(chunk);
@@ -170,12 +176,13 @@ static struct slot *slot_claim_gone(const struct slot_table *table, uint64_t own
 
 struct slot *slot_claim(struct slot_table *table, uint64_t owner)
 {
-    do {
+    for (;;) {
+        /* Counted before the search: a chunk that another thread adds meanwhile is searched too. */
+        const uint32_t chunks = chunk_count(table);
         struct slot *slot = slot_claim_free(table, owner);
         if (slot == NULL)
             slot = slot_claim_gone(table, owner);
-        if (slot != NULL)
+        if (slot != NULL || !chunk_add(table, chunks))
             return slot;
-    } while (chunk_add(table));
-    return NULL;
+    }
 }

@@ -113,15 +113,6 @@ local HANDLERS = {
     end,
 }
 
--- The words that start the checking process, where the environment says so.
-local function worker_words()
-    local value = os.getenv "QKERN_VERIFY_WORKER"
-    if not value or value == "" then return nil end
-    local words = {}
-    for word in value:gmatch "%S+" do words[#words + 1] = word end
-    return words
-end
-
 -- Puts kernels into the order of types and entry points: skipped ones are told first.
 local function sort_kernels(kernels)
     local place = {}
@@ -139,7 +130,7 @@ function verify.judge(plugin, wishes)
     plugin.kernels, plugin.notes = {}, {}
     local run <close> = qk.verify {
         plugin = plugin.path ~= "" and plugin.path or nil, types = wishes.types,
-        seed = wishes.seed, times = wishes.times, worker = worker_words(),
+        seed = wishes.seed, times = wishes.times,
     }
     for event in run.next, run do
         if event.event == "step" then

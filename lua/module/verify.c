@@ -14,7 +14,8 @@ struct verification {
     verify_run *run; /* NULL once it has ended */
     struct verify_options options;
     uint32_t types[QKERN_TYPE_LIMIT];
-    char *path; /* of the plugin; absolute */
+    char *path;   /* of the plugin; absolute */
+    char *worker; /* the words of QKERN_VERIFY_WORKER */
 };
 
 static int verification_close(lua_State *L)
@@ -24,7 +25,8 @@ static int verification_close(lua_State *L)
     verify_end(v->run);
     v->run = NULL;
     free(v->path);
-    v->path = NULL;
+    free(v->worker);
+    v->path = v->worker = NULL;
     return 0;
 }
 
@@ -61,12 +63,36 @@ static void types_read(lua_State *L, struct verification *v)
     lua_pop(L, 1);
 }
 
+static void worker_from_environment(lua_State *L, struct verification *v,
+                                    const char *words[WORKER_WORDS_MAX + 1])
+{
+    const char *value = secure_getenv("QKERN_VERIFY_WORKER");
+    char *rest;
+    int count = 0;
+
+    if (value == NULL)
+        return;
+    v->worker = strdup(value);
+    if (v->worker == NULL)
+        luaL_error(L, "not enough memory");
+    for (char *word = strtok_r(v->worker, " \t\n", &rest); word != NULL;
+         word = strtok_r(NULL, " \t\n", &rest)) {
+        if (count == WORKER_WORDS_MAX)
+            luaL_error(L, "QKERN_VERIFY_WORKER: more than %d words", WORKER_WORDS_MAX);
+        words[count++] = word;
+    }
+    words[count] = NULL;
+    if (count > 0)
+        v->options.worker = words;
+}
+
 /* The words that start the worker. They live as long as the table, which is on the stack. */
 static void worker_read(lua_State *L, struct verification *v,
                         const char *words[WORKER_WORDS_MAX + 1])
 {
     if (lua_getfield(L, 1, "worker") == LUA_TNIL) {
         lua_pop(L, 1);
+        worker_from_environment(L, v, words);
         return;
     }
     luaL_checktype(L, -1, LUA_TTABLE);
@@ -97,7 +123,8 @@ static void plugin_read(lua_State *L, struct verification *v)
 
 /*
  * qk.verify {plugin = path, types = {...}, seed = n, times = n, worker = {...}}: begins to check a
- * plugin, the built-in one if there is no path.
+ * plugin, the built-in one if there is no path. Where no worker is given, the words of
+ * QKERN_VERIFY_WORKER start it.
  */
 static int verification_new(lua_State *L)
 {

@@ -13,6 +13,20 @@
 
 #include "half.h"
 
+/*
+ * Whether a > b, hidden from a compiler that would make one instruction of it and the selection
+ * that follows: clang for AArch64 takes FMAXNM and FMINNM where b is no NaN, and these do not
+ * ignore a signalling NaN in a.
+ */
+ALWAYS_INLINE int greater(float a, float b)
+{
+    int yes = a > b;
+#if defined(__aarch64__) && defined(__clang__)
+    __asm__("" : "+r"(yes));
+#endif
+    return yes;
+}
+
 /* max |x|, 0 if there is no number at all. Four at a time: n is a multiple of four. */
 ALWAYS_INLINE float absmax(int n, const float *x)
 {
@@ -20,7 +34,7 @@ ALWAYS_INLINE float absmax(int n, const float *x)
     for (int i = 0; i < n; i += 4)
         for (int k = 0; k < 4; k++) {
             const float a = fabsf(x[i + k]);
-            largest[k] = a > largest[k] ? a : largest[k];
+            largest[k] = greater(a, largest[k]) ? a : largest[k];
         }
     for (int k = 1; k < 4; k++)
         largest[0] = largest[k] > largest[0] ? largest[k] : largest[0];
@@ -71,8 +85,8 @@ ALWAYS_INLINE void min_max(int n, const float *x, float *min, float *max)
     float hi[4] = {-FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX};
     for (int i = 0; i < n; i += 4)
         for (int k = 0; k < 4; k++) {
-            lo[k] = x[i + k] < lo[k] ? x[i + k] : lo[k];
-            hi[k] = x[i + k] > hi[k] ? x[i + k] : hi[k];
+            lo[k] = greater(lo[k], x[i + k]) ? x[i + k] : lo[k];
+            hi[k] = greater(x[i + k], hi[k]) ? x[i + k] : hi[k];
         }
     for (int k = 1; k < 4; k++) {
         lo[0] = lo[k] < lo[0] ? lo[k] : lo[0];

@@ -250,6 +250,29 @@ static void blocks_of_nothing_but_nan_are_zero(void **state)
     }
 }
 
+/* Wherever it stands and whatever its payload: the scale is that of the other elements. */
+static void one_nan_does_not_count_in_the_scale(void **state)
+{
+    (void)state;
+    static const uint32_t nans[] = {0x7f800001, 0xff800001, 0x7fbfffff, 0x7fc00000, 0xffffffff};
+    static const uint32_t types[] = {QKERN_TYPE_Q4_0, QKERN_TYPE_Q4_1, QKERN_TYPE_Q5_0,
+                                     QKERN_TYPE_Q5_1, QKERN_TYPE_Q8_0, QKERN_TYPE_Q8_1};
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        const struct qkern_kernel *k = kernel_of(types[t]);
+        for (int e = 0; e < 32; e++)
+            values[e] = e % 2 ? 3.0f : -3.0f;
+        k->quantize(32, values, others);
+        for (int at = 0; at < 32; at++)
+            for (size_t n = 0; n < sizeof nans / sizeof nans[0]; n++) {
+                for (int e = 0; e < 32; e++)
+                    values[e] = e % 2 ? 3.0f : -3.0f;
+                values[at] = from_bits(nans[n]);
+                k->quantize(32, values, blocks);
+                assert_int_equal(u16_at(blocks) & 0x7fff, u16_at(others) & 0x7fff);
+            }
+    }
+}
+
 /* Any bits at all: memory-safe, free of undefined behaviour (the sanitizer builds look), pure. */
 static void any_input_bits_give_one_result(void **state)
 {
@@ -513,6 +536,7 @@ int main(void)
         cmocka_unit_test(infinities_and_nan_give_stated_bytes_in_legacy_types),
         cmocka_unit_test(a_nan_scale_is_stored_as_7e00),
         cmocka_unit_test(blocks_of_nothing_but_nan_are_zero),
+        cmocka_unit_test(one_nan_does_not_count_in_the_scale),
         cmocka_unit_test(any_input_bits_give_one_result),
         cmocka_unit_test(results_on_extreme_finite_input_do_not_drift),
 #if defined(__x86_64__)

@@ -8,13 +8,9 @@ local json = require "qkern.commands.support.json"
 local reader = require "json_reader"
 local t = require "testing"
 
--- The process that checks plugins, where an emulator is to run it.
-local worker = t.emulator == "" and ""
-    or ("QKERN_VERIFY_WORKER='%s %s/lib/qkern/qkern-verify' "):format(t.emulator, t.build)
-
 -- The command line of a short run, with the plugins made for these tests.
 local function line(...)
-    return worker .. "QKERN_PLUGIN_PATH=" .. t.plugins .. " "
+    return "QKERN_PLUGIN_PATH=" .. t.plugins .. " "
         .. t.line("bench", "--seconds", "0.001", ...)
 end
 

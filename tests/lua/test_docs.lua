@@ -7,17 +7,12 @@ local page = t.read(t.source .. "/../docs/console.md")
 t.equal((t.shell(("cd %s && mkdir -p out && ln -sfn %s samples"):format(
     t.quote(t.work), t.quote(t.source .. "/../samples")))), 0)
 
--- The checker's worker needs the emulator, too.
-local worker = t.emulator ~= "" and ("QKERN_VERIFY_WORKER=%s "):format(t.quote(
-    ("%s %s/lib/qkern/qkern-verify"):format(t.emulator, t.build))) or ""
-
 local count = 0
 for code in page:gmatch "\n```lua\n(.-)\n```\n" do
     count = count + 1
     local script = t.write(t.path(("example-%d.lua"):format(count)), code)
     t.test(("example %d: %s"):format(count, code:match "[^\n]+"), function()
-        local status, _, err = t.shell(("cd %s && %s%s"):format(t.quote(t.work), worker,
-                                                                t.line("run", script)))
+        local status, _, err = t.shell(("cd %s && %s"):format(t.quote(t.work), t.line("run", script)))
         t.equal(status, 0, err)
     end)
 end

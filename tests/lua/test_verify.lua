@@ -7,9 +7,7 @@ local t = require "testing"
 
 -- The command line, with the plugins made for the tests of the checker.
 local function line(...)
-    local worker = t.emulator ~= "" and ("QKERN_VERIFY_WORKER=%s "):format(t.quote(
-        ("%s %s/lib/qkern/qkern-verify"):format(t.emulator, t.build))) or ""
-    return worker .. t.line("verify", ...)
+    return t.line("verify", ...)
 end
 
 local function verify(...)
