@@ -28,6 +28,7 @@ void f16_quantize(uint64_t n, const float *x, void *blocks)
 {
     uint8_t *to = blocks;
     uint64_t i = 0;
+#pragma GCC unroll 4
     for (; n - i >= 8; i += 8)
         _mm_storeu_si128((__m128i *)(void *)(to + 2 * i), f16_from_eight(vf_load(x + i)));
     for (; i < n; i++)
@@ -38,6 +39,7 @@ void f16_dequantize(uint64_t n, const void *blocks, float *y)
 {
     const uint8_t *from = blocks;
     uint64_t i = 0;
+#pragma GCC unroll 4
     for (; n - i >= 8; i += 8)
         vf_store(y + i, _mm256_cvtph_ps(load_128(from + 2 * i)));
     for (; i < n; i++)
@@ -72,8 +74,13 @@ void bf16_dequantize(uint64_t n, const void *blocks, float *y)
 {
     const uint8_t *from = blocks;
     uint64_t i = 0;
-    for (; n - i >= 8; i += 8)
-        vf_store(y + i, (vf)_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_128(from + 2 * i)), 16));
+#pragma GCC unroll 4
+    for (; n - i >= 16; i += 16) {
+        const __m256i words = _mm256_permute4x64_epi64(
+            _mm256_loadu_si256((const __m256i *)(const void *)(from + 2 * i)), 0xd8);
+        vf_store(y + i, (vf)_mm256_unpacklo_epi16(_mm256_setzero_si256(), words));
+        vf_store(y + i + 8, (vf)_mm256_unpackhi_epi16(_mm256_setzero_si256(), words));
+    }
     for (; i < n; i++)
         y[i] = load_bf16(from + 2 * i);
 }

@@ -46,7 +46,7 @@ ALWAYS_INLINE vf vf_from_bf16(__m256i b)
     void name##_quantize(uint64_t n, const float *x, void *blocks)                                 \
     {                                                                                              \
         uint8_t *to = blocks;                                                                      \
-        for (; n >= LANES; n -= LANES, x += LANES, to += 2 * LANES)                                \
+        _Pragma("GCC unroll 4") for (; n >= LANES; n -= LANES, x += LANES, to += 2 * LANES)        \
             _mm256_storeu_si256((void *)to, name##_from_vf(vf_load(x)));                           \
         const vm rest = (vm)((1u << n) - 1);                                                       \
         _mm256_mask_storeu_epi16(to, rest, name##_from_vf(_mm512_maskz_loadu_ps(rest, x)));        \
@@ -55,7 +55,7 @@ ALWAYS_INLINE vf vf_from_bf16(__m256i b)
     void name##_dequantize(uint64_t n, const void *blocks, float *y)                               \
     {                                                                                              \
         const uint8_t *from = blocks;                                                              \
-        for (; n >= LANES; n -= LANES, y += LANES, from += 2 * LANES)                              \
+        _Pragma("GCC unroll 4") for (; n >= LANES; n -= LANES, y += LANES, from += 2 * LANES)      \
             vf_store(y, vf_from_##name(_mm256_loadu_si256((const void *)from)));                   \
         const vm rest = (vm)((1u << n) - 1);                                                       \
         _mm512_mask_storeu_ps(y, rest, vf_from_##name(_mm256_maskz_loadu_epi16(rest, from)));      \

@@ -40,7 +40,8 @@ ALWAYS_INLINE void sixteen_add(struct sixteen *p, const struct sixteen *w, const
                 p[r].v[i] = vf_set(0.0f);                                                          \
                                                                                                    \
         uint64_t i = 0;                                                                            \
-        for (; n - i >= 16; i += 16) {                                                             \
+        _Pragma("GCC unroll 4") for (; n - i >= 16; i += 16)                                       \
+        {                                                                                          \
             const struct sixteen xs = name##_load(x + i * (SIZE));                                 \
             for (int r = 0; r < rows; r++) {                                                       \
                 const uint8_t *at = w + (uint64_t)r * row_stride + i * (SIZE);                     \

@@ -47,7 +47,11 @@ ALWAYS_INLINE struct factors multiplied(vb bytes, vf d)
     return f;
 }
 
-/* Dequantize: sixteen elements at y, group g. */
+/*
+ * Dequantize: sixteen elements at y, group g. Unrolled, shifts are by constants. AVX-512 has other
+ * ways with these types.
+ */
+#ifndef DEQUANTIZES_BY_TABLE
 
 void q2_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
@@ -56,6 +60,7 @@ void q2_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
         const vb scales = vb_load(b->scales);
         const struct factors d = multiplied(vb_bits(scales, 0, 15), vf_set_f16(b->d));
         const struct factors m = multiplied(vb_bits(scales, 4, 15), vf_set_f16(b->dmin));
+#pragma GCC unroll 16
         for (int g = 0; g < 16; g++, y += 16) {
             const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
             const vb q = vb_bits(vb_load(b->qs + 32 * h + l), 2 * p, 3);
@@ -69,6 +74,7 @@ void q3_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     const struct qkern_block_q3_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
         const struct factors d = multiplied(q3_K_scale_bytes(b), vf_set_f16(b->d));
+#pragma GCC unroll 16
         for (int g = 0; g < 16; g++, y += 16) {
             const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
             const vb low = vb_bits(vb_load(b->qs + 32 * h + l), 2 * p, 3);
@@ -85,6 +91,7 @@ void q4_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
         const vb scales = scale_min_bytes(b->scales);
         const struct factors d = multiplied(scales, vf_set_f16(b->d));
         const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
+#pragma GCC unroll 8
         for (int g = 0; g < 8; g++)
             for (int l = 0; l < 32; l += 16, y += 16) {
                 const vb q = vb_bits(vb_load(b->qs + 32 * (g / 2) + l), 4 * (g % 2), 15);
@@ -100,6 +107,7 @@ void q5_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
         const vb scales = scale_min_bytes(b->scales);
         const struct factors d = multiplied(scales, vf_set_f16(b->d));
         const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
+#pragma GCC unroll 8
         for (int g = 0; g < 8; g++)
             for (int l = 0; l < 32; l += 16, y += 16) {
                 const vb low = vb_bits(vb_load(b->qs + 32 * (g / 2) + l), 4 * (g % 2), 15);
@@ -109,11 +117,14 @@ void q5_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     }
 }
 
+#endif
+
 void q6_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q6_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
         const struct factors d = multiplied(vb_load(b->scales), vf_set_f16(b->d));
+#pragma GCC unroll 16
         for (int g = 0; g < 16; g++, y += 16) {
             const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
             const vb low = vb_bits(vb_load(b->ql + 64 * h + 32 * (p % 2) + l), 4 * (p / 2), 15);

@@ -6,6 +6,8 @@
 #ifndef QKERN_COMMON_LANES_LEGACY_H
 #define QKERN_COMMON_LANES_LEGACY_H
 
+#include <stddef.h>
+
 #include <qkern/blocks.h>
 
 #include "extremes.h"
@@ -337,12 +339,14 @@ WEIGHTED_QUANTIZE(q4_1, minimum, 15, 0, 15)
 WEIGHTED_QUANTIZE(q5_0, symmetric, 16, -16, 15)
 WEIGHTED_QUANTIZE(q5_1, minimum, 31, 0, 31)
 
-/* Dequantize */
+/* Dequantize. AVX-512 has other ways with these types. */
+#ifndef DEQUANTIZES_BY_TABLE
 
 void q4_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q4_0 *b = blocks;
-    for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
+#pragma GCC unroll 4
+    for (uint64_t left = n / ELEMENTS; left > 0; left--, y += ELEMENTS, b++) {
         const vb q = vb_load(b->qs);
         const vf d = vf_set_f16(b->d);
         lanes_values((q & 15) - 8, d, y);
@@ -353,7 +357,8 @@ void q4_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 void q4_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q4_1 *b = blocks;
-    for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
+#pragma GCC unroll 4
+    for (uint64_t left = n / ELEMENTS; left > 0; left--, y += ELEMENTS, b++) {
         const vb q = vb_load(b->qs);
         const vf d = vf_set_f16(b->d), m = vf_set_f16(b->m);
         lanes_values_plus(q & 15, d, m, y);
@@ -364,7 +369,8 @@ void q4_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 void q5_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_0 *b = blocks;
-    for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
+#pragma GCC unroll 4
+    for (uint64_t left = n / ELEMENTS; left > 0; left--, y += ELEMENTS, b++) {
         const vf d = vf_set_f16(b->d);
         vb q[2];
         vb_load_fives(b->qs, b->qh, true, q);
@@ -376,7 +382,8 @@ void q5_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 void q5_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_1 *b = blocks;
-    for (const float *end = y + n; y < end; y += ELEMENTS, b++) {
+#pragma GCC unroll 4
+    for (uint64_t left = n / ELEMENTS; left > 0; left--, y += ELEMENTS, b++) {
         const vf d = vf_set_f16(b->d), m = vf_set_f16(b->m);
         vb q[2];
         vb_load_fives(b->qs, b->qh, false, q);
@@ -385,18 +392,30 @@ void q5_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
     }
 }
 
-#define SIGNED_DEQUANTIZE(name)                                                                    \
-    void name##_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)             \
-    {                                                                                              \
-        const struct qkern_block_##name *b = blocks;                                               \
-        for (const float *end = y + n; y < end; y += ELEMENTS, b++) {                              \
-            const vf d = vf_set_f16(b->d);                                                         \
-            lanes_values(vb_load(b->qs), d, y);                                                    \
-            lanes_values(vb_load(b->qs + 16), d, y + 16);                                          \
-        }                                                                                          \
-    }
+#endif
 
-SIGNED_DEQUANTIZE(q8_0)
-SIGNED_DEQUANTIZE(q8_1)
+/* Blocks of `bytes` bytes: the scale, and from `at` on the codes. */
+ALWAYS_INLINE void signed_dequantize(uint64_t n, const uint8_t *b, size_t bytes, size_t at,
+                                     float *restrict y)
+{
+#pragma GCC unroll 4
+    for (uint64_t left = n / ELEMENTS; left > 0; left--, y += ELEMENTS, b += bytes) {
+        const vf d = vf_set_f16(b);
+        lanes_values(vb_load(b + at), d, y);
+        lanes_values(vb_load(b + at + 16), d, y + 16);
+    }
+}
+
+void q8_0_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    signed_dequantize(n, blocks, sizeof(struct qkern_block_q8_0),
+                      offsetof(struct qkern_block_q8_0, qs), y);
+}
+
+void q8_1_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
+{
+    signed_dequantize(n, blocks, sizeof(struct qkern_block_q8_1),
+                      offsetof(struct qkern_block_q8_1, qs), y);
+}
 
 #endif

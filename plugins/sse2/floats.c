@@ -135,6 +135,7 @@ void bf16_quantize(uint64_t n, const float *x, void *blocks)
 {
     uint8_t *to = blocks;
     uint64_t i = 0;
+#pragma GCC unroll 4
     for (; n - i >= 8; i += 8)
         _mm_storeu_si128(
             (__m128i *)(void *)(to + 2 * i),
@@ -153,6 +154,7 @@ void bf16_dequantize(uint64_t n, const void *blocks, float *y)
 {
     const uint8_t *from = blocks;
     uint64_t i = 0;
+#pragma GCC unroll 4
     for (; n - i >= 8; i += 8) {
         const struct eight f = eight_from_bf16(load_128(from + 2 * i));
         vf_store(y + i, (vf)f.v[0]);
