@@ -195,3 +195,19 @@ void fill_blocks_any(struct numbers *r, const struct qkern_kernel *k, uint64_t n
     }
     blocks_sums(k, n, blocks);
 }
+
+void blocks_alternate_scales(uint8_t scales[12])
+{
+    memset(scales, 0, 12);
+    for (int g = 0; g < 8; g++) {
+        const int scale = g % 2 ? 63 : 1, min = g % 2 ? 0 : 63;
+        if (g < 4) {
+            scales[g] |= (uint8_t)scale;
+            scales[g + 4] |= (uint8_t)min;
+        } else {
+            scales[g + 4] |= (uint8_t)((scale & 15) | (min & 15) << 4);
+            scales[g - 4] |= (uint8_t)(scale >> 4 << 6);
+            scales[g] |= (uint8_t)(min >> 4 << 6);
+        }
+    }
+}

@@ -47,4 +47,7 @@ void fill_blocks(struct numbers *r, const struct qkern_kernel *k, uint64_t n, vo
 /* Random blocks whose scales are any number, subnormal, zero, infinite or NaN; Q8_K as above. */
 void fill_blocks_any(struct numbers *r, const struct qkern_kernel *k, uint64_t n, uint8_t *blocks);
 
+/* Scales 1 and 63, minimums 63 and 0 by turns: the six-bit fields of Q4_K and Q5_K. */
+void blocks_alternate_scales(uint8_t scales[12]);
+
 #endif

@@ -117,29 +117,12 @@ static bool small_scales(struct judge *j)
     return reference_trial(j, 1024, FP_DEFAULT);
 }
 
-/* Scales 1 and 63, minimums 63 and 0 by turns: six-bit fields of Q4_K and Q5_K. */
-static void alternate_scales(uint8_t scales[12])
-{
-    memset(scales, 0, 12);
-    for (int g = 0; g < 8; g++) {
-        const int scale = g % 2 ? 63 : 1, min = g % 2 ? 0 : 63;
-        if (g < 4) {
-            scales[g] |= (uint8_t)scale;
-            scales[g + 4] |= (uint8_t)min;
-        } else {
-            scales[g + 4] |= (uint8_t)((scale & 15) | (min & 15) << 4);
-            scales[g - 4] |= (uint8_t)(scale >> 4 << 6);
-            scales[g] |= (uint8_t)(min >> 4 << 6);
-        }
-    }
-}
-
 static void fill_alternating(struct judge *j)
 {
     judge_data(j, "corpus row 12: scales 1 and 63, minimums 63 and 0 by turns");
     fill_bytes(&j->numbers, j->kernel->block_bytes, j->source[IN0]);
     blocks_scale(j->kernel, 256, j->source[IN0], 1.0f, 1.0f);
-    alternate_scales(j->source[IN0] + 4);
+    blocks_alternate_scales(j->source[IN0] + 4);
 }
 
 static bool is_q4_K_or_q5_K(const struct judge *j)

@@ -53,13 +53,11 @@ void q4_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q4_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const vb scales = scale_min_bytes(b->scales);
-        const struct factors d = multiplied(scales, vf_set_f16(b->d));
-        const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
+        const struct scales_and_minimums f = scale_min_factors(b->scales, b->d, b->dmin);
 #pragma GCC unroll 4
         for (int g = 0; g < 8; g += 2, y += 64) {
-            const vf low = sixteen_from(0) * vf_set(d.of[g]) - vf_set(m.of[8 + g]);
-            const vf high = sixteen_from(0) * vf_set(d.of[g + 1]) - vf_set(m.of[8 + g + 1]);
+            const vf low = sixteen_from(0) * vf_set(f.d.of[g]) - vf_set(f.m.of[8 + g]);
+            const vf high = sixteen_from(0) * vf_set(f.d.of[g + 1]) - vf_set(f.m.of[8 + g + 1]);
             for (int l = 0; l < 32; l += 16)
                 nibbles_look_up(b->qs + 16 * g + l, low, high, y + l, y + 32 + l);
         }
@@ -70,13 +68,11 @@ void q5_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_K *b = blocks;
     for (const float *end = y + n; y < end; y += K_ELEMENTS, b++) {
-        const vb scales = scale_min_bytes(b->scales);
-        const struct factors d = multiplied(scales, vf_set_f16(b->d));
-        const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
+        const struct scales_and_minimums f = scale_min_factors(b->scales, b->d, b->dmin);
         const __m512i fifth[2] = {indices(b->qh), indices(b->qh + 16)};
 #pragma GCC unroll 8
         for (int g = 0; g < 8; g++) {
-            const vf dg = vf_set(d.of[g]), mg = vf_set(m.of[8 + g]);
+            const vf dg = vf_set(f.d.of[g]), mg = vf_set(f.m.of[8 + g]);
             const struct thirty_two t = {sixteen_from(0) * dg - mg, sixteen_from(16) * dg - mg};
             for (int l = 0; l < 2; l++) {
                 const __m512i q = indices(b->qs + 32 * (g / 2) + 16 * l);

@@ -47,6 +47,20 @@ ALWAYS_INLINE struct factors multiplied(vb bytes, vf d)
     return f;
 }
 
+/* Q4_K, Q5_K: of each group. */
+struct scales_and_minimums {
+    struct factors d;
+    struct factors m; /* from 8 on */
+};
+
+ALWAYS_INLINE struct scales_and_minimums scale_min_factors(const uint8_t scales[12], const void *d,
+                                                           const void *dmin)
+{
+    const vb bytes = scale_min_bytes(scales);
+    return (struct scales_and_minimums){multiplied(bytes, vf_set_f16(d)),
+                                        multiplied(bytes, vf_set_f16(dmin))};
+}
+
 /*
  * Dequantize: sixteen elements at y, group g. Unrolled, shifts are by constants. AVX-512 has other
  * ways with these types.
@@ -88,14 +102,12 @@ void q4_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q4_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const vb scales = scale_min_bytes(b->scales);
-        const struct factors d = multiplied(scales, vf_set_f16(b->d));
-        const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
+        const struct scales_and_minimums f = scale_min_factors(b->scales, b->d, b->dmin);
 #pragma GCC unroll 8
         for (int g = 0; g < 8; g++)
             for (int l = 0; l < 32; l += 16, y += 16) {
                 const vb q = vb_bits(vb_load(b->qs + 32 * (g / 2) + l), 4 * (g % 2), 15);
-                lanes_values_less(q, vf_set(d.of[g]), vf_set(m.of[8 + g]), y);
+                lanes_values_less(q, vf_set(f.d.of[g]), vf_set(f.m.of[8 + g]), y);
             }
     }
 }
@@ -104,15 +116,14 @@ void q5_K_dequantize(uint64_t n, const void *restrict blocks, float *restrict y)
 {
     const struct qkern_block_q5_K *b = blocks;
     for (const float *end = y + n; y < end; b++) {
-        const vb scales = scale_min_bytes(b->scales);
-        const struct factors d = multiplied(scales, vf_set_f16(b->d));
-        const struct factors m = multiplied(scales, vf_set_f16(b->dmin));
+        const struct scales_and_minimums f = scale_min_factors(b->scales, b->d, b->dmin);
 #pragma GCC unroll 8
         for (int g = 0; g < 8; g++)
             for (int l = 0; l < 32; l += 16, y += 16) {
                 const vb low = vb_bits(vb_load(b->qs + 32 * (g / 2) + l), 4 * (g % 2), 15);
                 const vb high = vb_bits(vb_load(b->qh + l), g, 1);
-                lanes_values_less(low | vb_left(high, 4), vf_set(d.of[g]), vf_set(m.of[8 + g]), y);
+                lanes_values_less(low | vb_left(high, 4), vf_set(f.d.of[g]), vf_set(f.m.of[8 + g]),
+                                  y);
             }
     }
 }

@@ -351,23 +351,7 @@ static void every_number_of_blocks_quantizes_as_its_blocks_do(void **state)
     }
 }
 
-/* Row 12. Bytes 0..3 and 8..11: see the layout of six-bit scales in docs/formats.md. */
-static void alternate_scales(uint8_t scales[12])
-{
-    memset(scales, 0, 12);
-    for (int g = 0; g < 8; g++) {
-        const int scale = g % 2 ? 63 : 1, min = g % 2 ? 0 : 63;
-        if (g < 4) {
-            scales[g] |= (uint8_t)scale;
-            scales[g + 4] |= (uint8_t)min;
-        } else {
-            scales[g + 4] |= (uint8_t)((scale & 15) | (min & 15) << 4);
-            scales[g - 4] |= (uint8_t)(scale >> 4 << 6);
-            scales[g] |= (uint8_t)(min >> 4 << 6);
-        }
-    }
-}
-
+/* Row 12. */
 static void every_group_is_multiplied_by_its_own_scale(void **state)
 {
     (void)state;
@@ -385,7 +369,7 @@ static void every_group_is_multiplied_by_its_own_scale(void **state)
         fill_bytes(&r, k->block_bytes, weights);
         memcpy(weights, &f16_one, 2);
         memcpy(weights + 2, &f16_one, 2);
-        alternate_scales(weights + 4);
+        blocks_alternate_scales(weights + 4);
         k->dequantize(256, weights, results);
         int64_t s = 0, m = 0;
         for (int e = 0; e < 256; e++) {
