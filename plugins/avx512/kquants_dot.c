@@ -130,16 +130,16 @@ struct q8_K_codes {
     __m512i start[QUARTERS];
 };
 
-/* -x is ~x + 1, and dpbusd multiplies signed bytes by unsigned ones. */
 ALWAYS_INLINE struct q8_K_codes q8_K_codes_load(const struct qkern_block_q8_K *x, int offset)
 {
+    const __m512i zero = _mm512_setzero_si512();
     struct q8_K_codes c;
     for (int q = 0; q < QUARTERS; q++) {
         c.quarter[q] = load_512(x->qs + 64 * q, 64);
-        c.start[q] = offset == 0
-                         ? _mm512_setzero_si512()
-                         : _mm512_dpbusd_epi32(_mm512_set1_epi32(4 * offset), bytes_512(offset),
-                                               _mm512_xor_si512(c.quarter[q], bytes_512(-1)));
+        c.start[q] = zero;
+        if (offset != 0)
+            c.start[q] =
+                _mm512_sub_epi32(zero, _mm512_dpbusd_epi32(zero, bytes_512(offset), c.quarter[q]));
     }
     return c;
 }

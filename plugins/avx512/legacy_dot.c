@@ -137,17 +137,15 @@ ALWAYS_INLINE struct q8_strip q8_1_load(ptrdiff_t count, const struct qkern_bloc
 
 /*
  * For weights whose code `offset` stands for 0: in each dword minus offset times the eight
- * activation codes that it will get. -x is ~x + 1, and dpbusd multiplies signed bytes by unsigned
- * ones.
+ * activation codes that it will get.
  */
 ALWAYS_INLINE __m512i dot_start(const struct q8_strip *x, int offset)
 {
-    const __m512i ones = bytes_512(-1);
+    const __m512i zero = _mm512_setzero_si512();
     if (offset == 0)
-        return _mm512_setzero_si512();
-    const __m512i s = _mm512_dpbusd_epi32(_mm512_set1_epi32(8 * offset), bytes_512(offset),
-                                          _mm512_xor_si512(x->low, ones));
-    return _mm512_dpbusd_epi32(s, bytes_512(offset), _mm512_xor_si512(x->high, ones));
+        return zero;
+    const __m512i s = _mm512_dpbusd_epi32(zero, bytes_512(offset), x->low);
+    return _mm512_sub_epi32(zero, _mm512_dpbusd_epi32(s, bytes_512(offset), x->high));
 }
 
 /* Weights: codes from 0, of the low and the high sixteen elements of each block. */
