@@ -74,6 +74,7 @@ ALWAYS_INLINE k_acc q2_K_sum(const struct qkern_block_q2_K *w, const struct qker
     int32_t factor[16];
     factors_unsigned(bits_at(w->scales, 0, 15), factor);
     k_acc acc = k_acc_zero();
+#pragma GCC unroll 16
     for (int g = 0; g < 16; g++) {
         const __m128i q = bits_at(w->qs + 32 * (g / 8) + 16 * (g % 2), 2 * (g % 8 / 2), 3);
         acc = add_scaled(acc, pairs(words_unsigned(q), x->qs + 16 * g), factor[g]);
@@ -106,6 +107,7 @@ ALWAYS_INLINE k_acc q3_K_sum(const struct qkern_block_q3_K *w, const struct qker
     int32_t factor[16];
     factors_signed(q3_K_scale_bytes(w->scales), factor);
     k_acc acc = k_acc_zero();
+#pragma GCC unroll 16
     for (int g = 0; g < 16; g++) {
         const int l = 16 * (g % 2);
         const __m128i low = bits_at(w->qs + 32 * (g / 8) + l, 2 * (g % 8 / 2), 3);
@@ -146,6 +148,7 @@ ALWAYS_INLINE k_acc q4_K_sum(const struct qkern_block_q4_K *w, const struct qker
 {
     const struct factors_min f = factors_min_of(w->scales);
     k_acc acc = k_acc_zero();
+#pragma GCC unroll 8
     for (int g = 0; g < 8; g++) {
         const uint8_t *qs = w->qs + 32 * (g / 2);
         const int8_t *xs = x->qs + 32 * g;
@@ -173,6 +176,7 @@ ALWAYS_INLINE k_acc q5_K_sum(const struct qkern_block_q5_K *w, const struct qker
 {
     const struct factors_min f = factors_min_of(w->scales);
     k_acc acc = k_acc_zero();
+#pragma GCC unroll 8
     for (int g = 0; g < 8; g++) {
         const int8_t *xs = x->qs + 32 * g;
         const __m128i products =
@@ -192,6 +196,7 @@ ALWAYS_INLINE k_acc q6_K_sum(const struct qkern_block_q6_K *w, const struct qker
     int32_t factor[16];
     factors_signed(load_128(w->scales), factor);
     k_acc acc = k_acc_zero();
+#pragma GCC unroll 16
     for (int g = 0; g < 16; g++) {
         const int h = g / 8, p = g % 8 / 2, l = 16 * (g % 2);
         const __m128i low = bits_at(w->ql + 64 * h + 32 * (p & 1) + l, 4 * (p / 2), 15);
@@ -202,4 +207,6 @@ ALWAYS_INLINE k_acc q6_K_sum(const struct qkern_block_q6_K *w, const struct qker
     return acc;
 }
 
+/* A sum is unrolled already. */
+#define K_UNROLLED
 #include "common/dots_kquants.h"
